@@ -1,11 +1,11 @@
-// The tree of what runs behind the front ends, as data: what starts after what, and what needs what.
+// The supervision tree behind the front ends, as data: what starts after what, and what depends on what.
 //   lease keeper   first to start, last to stop: no job runs without it
 //   lanes          upload, import, updateMeta, install, sharing, softDelete, hardDelete, reconciliation
 //   event intake   events -> job rows
 //   event router   object store changes -> events
-//   daemons        reconciler and pruner; like the router in one process of all
-//   upload sweep   what dead processes left
-//   give way       stops what runs for a dataset that waits to be deleted
+//   daemons        reconciler and pruner; like the router, in a single process of the deployment
+//   upload sweep   removes what crashed processes left
+//   give way       preempts jobs of a dataset that waits to be deleted
 //   queue metrics  how many jobs wait, and how long
 
 import type { Lane } from '../engine/jobs/lane.ts';
@@ -52,7 +52,7 @@ import { roomFirst } from './plugins/room-first.ts';
 import { ReconciliationLane } from './reconciliation/reconciliation-lane.ts';
 import type { TaskRunner } from './tasks/task-map.ts';
 
-/** Lanes of this tree, in no order. */
+/** Lanes of this tree, in no particular order. */
 export const RUNNING_LANES = [
   'upload',
   'import',
@@ -76,23 +76,23 @@ export interface TopologyOptions {
   readonly targets: InstallTargets;
   readonly tasks: TaskRunner;
   readonly breakers: PluginBreakers;
-  /** Absent = there is always room. */
+  /** Undefined = free disk space is not checked. */
   readonly room?: DiskRoom;
   /** Plugins whose host runs in this process, and how many of their scripts it runs at a time. */
   readonly hosted?: { readonly plugins: readonly string[]; readonly scripts: number } | undefined;
   readonly types: DataTypes;
-  /** Of what changes, running lanes take over their bounds. */
+  /** Running lanes apply changes of their bounds only. */
   readonly tuning: Tunable<LaneTunings>;
   readonly channels: LaneChannels;
   readonly uploadLimits: UploadLimits;
   readonly scratch: Scratch;
-  /** Settles changes of the object store that a dead process left half-made. */
+  /** Finishes changes of the object store that a crashed process left incomplete. */
   readonly settleStore: (signal: AbortSignal) => Promise<void>;
-  /** Counts anew what dead processes left half counted of what is kept. Absent = nothing counts it. */
+  /** Recounts stored objects whose count crashed processes left incomplete. Undefined = nothing counts them. */
   readonly sweepKept?: (signal: AbortSignal) => Promise<number>;
-  /** Absent where nothing but events is to bring about work. */
+  /** Undefined where only events may create work. */
   readonly daemons?: Pick<Daemons, 'specs'>;
-  /** Calls `hear` after each time in which this process may have been taken for dead. */
+  /** Calls `hear` after each pause in which other processes may have considered this one dead. */
   readonly onGap?: (hear: () => void) => void;
   readonly clock: Clock;
   readonly log: Logger;
@@ -101,13 +101,13 @@ export interface TopologyOptions {
 }
 
 const SWEEP_MS = 60_000;
-/** Lanes whose jobs are not held up by a plugin that is down: they call none, or hide the dataset before they do. */
+/** Lanes whose jobs do not wait for a plugin that is down: they call none, or they hide the dataset before they do. */
 const PAST_PLUGINS: readonly LaneName[] = ['upload', 'sharing', 'reconciliation', 'softDelete'];
 
 export function topology(options: TopologyOptions): readonly ChildSpec[] {
   const { clock, log, metrics, breakers } = options;
   const { plugins = [], scripts = 1 } = options.hosted ?? {};
-  // The wait for the own host is no wait for the plugin, so it comes before the breakers and their clocks.
+  // Waiting for the process's own host is not waiting for the plugin, so it comes before the breakers and their timers.
   const called = withinHost(breakers.guard(options.tasks), plugins, scripts);
   const tasks = options.room ? roomFirst(called, options.room) : called;
   const lanes = new Map<RunningLane, Lane<ClaimedJob, JobOutcome>>();
@@ -129,7 +129,7 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
     create: () => new Pump({ name, clock, log, consume, ...(until ? { until } : {}) }),
   });
   return [
-    // Through the quiet time too: jobs that run on until the stop keep their leases.
+    // Through the quiet phase too: jobs that run on until the stop keep their leases.
     pump('leaseKeeper', (signal) => keeper.run(signal), 'stop'),
     ...laneHandlers({ ...options, tasks }).map((handler): ChildSpec => {
       const name = handler.lane as RunningLane;
@@ -160,7 +160,7 @@ function eventRouter(options: TopologyOptions): PumpOptions['consume'] {
 
 const eventLanes = (): readonly EventLaneName[] => RUNNING_LANES.filter((lane) => lane !== 'upload');
 
-/** What the lanes do, one handler each. */
+/** One handler per lane. */
 export function laneHandlers(
   options: Omit<
     TopologyOptions,

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S node --max-semi-space-size=4
-// The program: finds the command, runs it, turns what it throws into an exit code and a sentence.
+// The program: finds the command, runs it, turns errors into an exit code and a message.
 
 import { writeSync } from 'node:fs';
 import { Failure, kindOf, messageOf } from '../engine/runtime/failure.ts';
@@ -15,7 +15,7 @@ import { terminalOf } from './cli/terminal/terminal.ts';
 import { UsageError } from './cli/usage-error.ts';
 import { hiddenEnvironment } from './compose/hidden-environment.ts';
 
-// Not awaited at the top: what is kept compiled in the single executable is no module.
+// No top-level await: the single executable stores its compiled code as CommonJS.
 void main(process.argv.slice(2)).then((code) => {
   process.exitCode = code;
 });
@@ -33,9 +33,9 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
     print(2, `longshore: unknown command '${name}'${suggestion(name, known)}; one of: ${known.join(', ')}\n`);
     return EXIT.usage;
   }
-  // Other accounts of the machine read nothing of what services and their scripts write.
+  // Other users of the machine cannot read what services and their scripts write.
   if (COMMANDS[name]?.hidesEnvironment) process.umask(process.umask() | 0o027);
-  // Before anything of the command is loaded: the process may start anew.
+  // Before anything of the command is loaded, because the process may be re-executed.
   const env = COMMANDS[name]?.hidesEnvironment ? hiddenEnvironment() : process.env;
   const command = await load();
   if (COMMANDS[name] && asksForHelp(args)) {
@@ -67,12 +67,12 @@ function explain(command: Command, error: unknown): ExitCode {
   if (next !== undefined) print(2, `next: ${next}\n`);
   if (error instanceof ConfigurationError) return EXIT.configuration;
   const kind = kindOf(error);
-  // A bug of ours: the trace is what a report needs.
+  // A bug in this program: the stack trace belongs in a bug report.
   if (kind === 'defect' && error instanceof Error) print(2, `${error.stack ?? ''}\n`);
   return error instanceof Failure && error.unreachable ? EXIT.unreachable : EXIT.failed;
 }
 
-/** What follows `--` are names, such as of files. */
+/** Arguments after `--` are names, for example of files. */
 function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end < 0 ? undefined : end).some((arg) => arg === '--help' || arg === '-h');
@@ -84,7 +84,7 @@ function help(): ExitCode {
   return EXIT.ok;
 }
 
-/** Written at once: a pipe that is closed after us must not swallow the last line. */
+/** Written synchronously: the last line must not be lost when the process exits. */
 function print(fd: 1 | 2, text: string): void {
   let rest = Buffer.from(text);
   while (rest.length > 0) {
@@ -92,7 +92,7 @@ function print(fd: 1 | 2, text: string): void {
       rest = rest.subarray(writeSync(fd, rest));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EAGAIN') continue;
-      return; // nobody reads any more
+      return; // the reader has closed the pipe
     }
   }
 }

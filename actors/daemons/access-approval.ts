@@ -1,5 +1,5 @@
-// Approves, every period, access requests whose waiting time is over. Every process may: each request is approved once,
-// whoever comes first.
+// Periodically approves access requests whose waiting time is over. Every process runs this: each request is approved once, by
+// whichever process gets to it first.
 
 import type { AccessApprovals } from '../../engine/ports/access-approvals.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
@@ -18,7 +18,7 @@ export interface AccessApprovalOptions {
   readonly random?: Random;
 }
 
-/** Runs at the start too. The result of a run is how many were approved. */
+/** The first run is immediate. A run returns the number of approved requests. */
 export const approveWaited = (options: AccessApprovalOptions): Timer<number> =>
   new Timer({
     ...options,

@@ -1,5 +1,5 @@
-// The words of the mails of the dataset access service. Everything that people wrote is escaped in HTML; in plain text
-// it stands as it is. What the requester wrote is said to be theirs, and cut.
+// The texts of the mails of the dataset access service. User input is escaped in HTML and stands as it is in plain text. A mail
+// says which parts the requester wrote, and those parts are truncated.
 
 import mustache from 'mustache';
 import type { MailDraft, ToldRequest } from '../../engine/model/access-mail.ts';
@@ -7,9 +7,9 @@ import type { CuratedDataset } from '../../engine/ports/access-catalogue.ts';
 import type { Profile } from '../../engine/ports/accounts.ts';
 
 export interface MailSite {
-  /** Undefined = mails have no links. */
+  /** Undefined = mails contain no links. */
   readonly siteUrl: string | undefined;
-  /** Where people sign up, and where requests are made; from the root of the site. */
+  /** Paths from the site's root: where people sign up, and where they request access. */
   readonly registrationPath: string;
   readonly applicationPath: string;
   readonly supportEmail: string | undefined;
@@ -25,7 +25,7 @@ interface Template {
   readonly subject: string;
   readonly lead: string;
   readonly link: 'signUp' | 'application';
-  /** What the dataset's own text is. */
+  /** The text that the dataset itself defines for this mail. */
   readonly own?: (dataset: CuratedDataset) => string;
 }
 
@@ -114,7 +114,7 @@ const HTML = `<!doctype html>
 const NOTE =
   'Name, organization, purpose, research questions and plans are the words of the requester. Nobody has checked them.';
 
-/** Code points of what somebody wrote; the rest is read where requests are made. */
+/** In code points. Longer texts are truncated; the full text is on the site. */
 const LONGEST_TEXT = 2_000;
 const LONGEST_NAME = 500;
 
@@ -126,7 +126,7 @@ function cut(text: string, most: number): string {
 const plain = (template: string, view: object): string =>
   mustache.render(template, view, undefined, { escape: (value: unknown) => String(value) });
 
-/** @param person whose request it is, if there is one and the person is known */
+/** @param person the requester, if the draft belongs to a request and the person is known */
 export function mailWords(
   draft: MailDraft,
   dataset: CuratedDataset,
@@ -147,7 +147,7 @@ export function mailWords(
     support: site.supportEmail ?? '',
   };
   return {
-    // A head has one line.
+    // A header must be a single line.
     subject: plain(subject, words).replaceAll(/[\s\p{Cc}]+/gu, ' '),
     text: plain(TEXT, view),
     html: mustache.render(HTML, view),

@@ -1,8 +1,8 @@
-// Sends the mails of the dataset access service, one after the other.
-//   due      -> claimed: nobody else sends it for a while
-//   claimed  -> gone (taken by the server) | due again later, with growing waits | dead (refused, or tries used up)
-// A process that dies while it sends leaves the mail claimed until the while is over; it may then be sent a second time,
-// with the same Message-ID. A database that is away while the mail is sent is waited for.
+// Sends the mails of the dataset access service, one at a time.
+//   due      -> claimed: no other process sends it until the claim expires
+//   claimed  -> gone (accepted by the server) | due again later, with back-off | dead (rejected, or attempts used up)
+// A process that crashes while it sends leaves the mail claimed until the claim expires. The mail may then be sent twice, with
+// the same Message-ID. If the database is unavailable after a mail was sent, we retry until the result is recorded.
 
 import type { MailDraft } from '../../engine/model/access-mail.ts';
 import type { UserId } from '../../engine/model/ids.ts';
@@ -27,7 +27,7 @@ export interface AccessMailOptions {
   readonly providers: Pick<AccessProviders, 'managers'>;
   readonly accounts: Pick<Accounts, 'find'>;
   readonly site: MailSite;
-  /** Of datasets that name no sender of their own. */
+  /** The sender for datasets that configure none of their own. */
   readonly from: string;
   readonly replyTo: string | undefined;
   readonly retry: RetryPolicy;
@@ -49,7 +49,7 @@ const CLAIM_MS = 10 * 60_000;
 
 export function accessMailMetrics(metrics: Metrics): AccessMailMetrics {
   const sent = metrics.counter('access_mails_total', 'Tries to send a mail of dataset access, by outcome.', ['result']);
-  // From zero, so that the first one shows as an increase.
+  // Start at zero so that the first increment is visible as an increase.
   for (const result of ['sent', 'retry', 'dead']) sent.inc({ result }, 0);
   return {
     sent,
@@ -66,7 +66,7 @@ export const sendAccessMails = (options: AccessMailOptions): Timer<number> =>
     runOnce: (signal) => sendDue(options, signal),
   });
 
-/** Sends what is due, until nothing is or the server is away; returns how many were taken. */
+/** Sends mails until none is due or the mail server is unreachable. Returns how many were sent. */
 export async function sendDue(options: AccessMailOptions, signal: AbortSignal): Promise<number> {
   const { outbox, clock, counts } = options;
   let taken = 0;
@@ -115,7 +115,10 @@ async function trySend(
   return 'sent';
 }
 
-/** What was taken must not be sent again: tried until it is known, the first time even when the signal has aborted. */
+/**
+ * A mail that was sent must not be sent again: retried until it is recorded. The first attempt runs even if the signal has
+ * aborted.
+ */
 function recordSent(
   { outbox, clock, random }: AccessMailOptions,
   { id }: QueuedMail,
@@ -125,7 +128,7 @@ function recordSent(
   return retrying(RETRIES.mailRecord, clock, () => outbox.sent(id, always), signal, random);
 }
 
-/** Undefined when nobody could get it. */
+/** Undefined when nobody could receive it. */
 async function compose(
   options: AccessMailOptions,
   { draft, messageKey }: QueuedMail,
@@ -162,18 +165,18 @@ async function recipients(
   if (!('request' in draft)) return { to: [draft.email], cc: [], person: undefined };
   const managers = draft.template === 'edit-requester' ? [] : await providers.managers(draft.datasetId, signal);
   const asker = draft.request.userId;
-  // The port takes so many ids at once.
+  // The port limits the number of ids per call, so this takes two calls.
   const profiles = new Map([...(await accounts.find([asker], signal)), ...(await accounts.find(managers, signal))]);
   const addressOf = (user: UserId): string => profiles.get(user)?.email ?? '';
   const theirs = managers.map(addressOf);
   const support = site.supportEmail ?? '';
   const to = distinct(draft.template === 'edit-managers' ? [...theirs, support] : [addressOf(asker), support]);
-  // Who is written to gets no copy besides.
+  // A recipient in `to` is not repeated in `cc`.
   const cc = draft.template === 'edit-managers' ? [] : distinct([...to, ...theirs]).slice(to.length);
   return { to, cc, person: profiles.get(asker) };
 }
 
-/** Those that are one address each, whatever an account says; of two that are the same, the first. */
+/** Keeps valid single addresses only, whatever the accounts contain. Of duplicates, keeps the first. */
 const distinct = (addresses: readonly string[]): readonly string[] =>
   [
     ...new Map(

@@ -1,4 +1,4 @@
-// Drops the weeks of the audit trail that are older than they are to be kept. Every process may: a week is dropped once.
+// Drops weekly partitions of the audit trail that are past their retention. Every process runs this: a week is dropped once.
 
 import type { AuditLog } from '../../engine/ports/audit-log.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
@@ -15,10 +15,10 @@ export interface AuditRetentionOptions {
 }
 
 const PERIOD_MS = 3_600_000;
-/** Not at the start, when everything else wants the database. */
+/** Not at startup, when everything else needs the database. */
 const FIRST_MS = 60_000;
 
-/** The result of a run is how many weeks were dropped. */
+/** A run returns the number of dropped weeks. */
 export const auditRetention = ({ audit, retentionMs, ...parts }: AuditRetentionOptions): Timer<number> =>
   new Timer({
     ...{ clock: parts.clock, log: parts.log, metrics: parts.metrics },

@@ -1,7 +1,7 @@
-// One dataset's failed installs, made ready to be tried again under the dataset's lease, as any lane would write them:
-//   failed-installation | missing-dependency --> ready-for-reinstall   in the control DB first, in its mirror second
-// The jobs are asked for before the statuses are written, so that no crash in between leaves a status that nobody acts on;
-// they cannot begin before the lease is free.
+// Resets one dataset's failed installs so that they are retried. Holds the dataset's lease and writes like any lane:
+//   failed-installation | missing-dependency --> ready-for-reinstall   in the control DB first, then in its mirror
+// The jobs are enqueued before the statuses are written, so a crash in between leaves no status that nobody acts on. The jobs
+// cannot start before the lease is released.
 
 import type { LaneName } from '../../engine/model/event.ts';
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
@@ -36,15 +36,15 @@ export interface ClearedDataset {
   readonly skipped: readonly ClearSkip[];
 }
 
-/** What is left of a lease's 30 s for a slow database. */
+/** Leaves the rest of the lease's 30 s as a margin for a slow database. */
 const WORK_MS = 20_000;
 const RELEASE_MS = 5_000;
-/** Which lane installs what. */
+/** The lane that installs each kind. */
 const LANES = { data: 'install', meta: 'updateMeta' } as const satisfies Record<InstallKind, LaneName>;
 
 /**
- * Clears the failed installs of the dataset that `wanted` lets through.
- * @param run has the lanes try them
+ * Clears the failed installs of the dataset that `wanted` accepts.
+ * @param run whether to enqueue jobs for the lanes
  */
 export async function clearDataset(
   dataset: DatasetId,
@@ -62,7 +62,7 @@ export async function clearDataset(
     using limit = deadline(ports.clock, WORK_MS, signal, late);
     return await new DatasetClearing(dataset, lease, ports, limit.signal).clear(wanted, run);
   } catch (error) {
-    // Somebody took the lease from a process that was slow: what we have not written is theirs now.
+    // This process was slow and another took the lease. What we have not written yet is up to the new holder.
     if (kindOf(error) !== 'aborted' || signal.aborted) throw error;
     return skipAll(seen.map(() => 'busy'));
   } finally {
@@ -97,7 +97,7 @@ class DatasetClearing {
     return { cleared: this.#cleared, jobs: run ? lanes.size : 0, skipped: this.#skipped };
   }
 
-  /** Of the targets that are there and answer. */
+  /** States of the targets that are enabled and answer. */
   async #readStates(installs: readonly InstallRecord[]): Promise<ReadonlyMap<TargetId, ControlState>> {
     const states = new Map<TargetId, ControlState>();
     for (const id of new Set(installs.map(({ target }) => target))) {
@@ -112,7 +112,7 @@ class DatasetClearing {
     return states;
   }
 
-  /** An event on a dead job is only noted: the administrator wants it to run. */
+  /** Revives a dead job first: an event alone would only be recorded on it, but the administrator wants it to run. */
   async #request({ owner }: DatasetRecord, lanes: readonly LaneName[]): Promise<void> {
     const { events, jobAdmin, jobs } = this.#ports;
     const dataset = this.#dataset;
@@ -133,16 +133,16 @@ class DatasetClearing {
     }
     const truth = mirrorOf(target, kind, state);
     if (!due) {
-      // The mirror was behind: what the target says is what counts.
+      // The mirror was stale: the target's status is authoritative.
       if (truth) await catalog.write(this.#dataset, this.#lease, [truth], this.#signal);
       this.#skipped.push('not-failed');
       return;
     }
-    // Why it failed stays to be read until the next try says something else.
+    // Keep the failure message readable until the next attempt replaces it.
     const message = state.messages[kind]?.message;
     const said = { status: 'ready-for-reinstall', ...(message === undefined ? {} : { message }) } as const;
     try {
-      // Where only the mirror says that it failed, the target's own status makes it due already.
+      // If only the mirror says that it failed, the target's own status already makes it due.
       if (isStuck(truth)) await site.writeMessage(this.#dataset, kind, said, this.#lease.token, this.#signal);
     } catch (error) {
       this.#passOver(target, error);
@@ -154,7 +154,7 @@ class DatasetClearing {
     this.#cleared++;
   }
 
-  /** The other targets of the dataset are dealt with all the same. */
+  /** Logs the failure and goes on, so that the dataset's other targets are still processed. */
   #passOver(target: TargetId, error: unknown): void {
     if (kindOf(error) === 'aborted' || this.#signal.aborted) throw error;
     const about = { dataset: this.#dataset, target, err: messageOf(error) };
@@ -166,15 +166,15 @@ type Status = Pick<InstallRecord, 'status'> | undefined;
 const isStuck = (install: Status): boolean =>
   install?.status === 'failed-installation' || install?.status === 'missing-dependency';
 
-/** What the mirror of a live dataset says has failed. */
+/** The installs of a live dataset that have failed according to the mirror. */
 function stuck(record: DatasetRecord | undefined, wanted: (target: TargetId) => boolean): readonly InstallRecord[] {
   if (record?.state !== 'live') return [];
   return record.installs.filter((install) => isStuck(install) && wanted(install.target));
 }
 
 /**
- * The target agrees; or it has said nothing final, since the job failed as a whole and only the mirror could tell; or it
- * was told before by a run that died.
+ * True if the target agrees with the mirror. Also true if the target has no final status, because the job failed as a whole and
+ * only the mirror knows, or because a crashed run already reset it.
  */
 function isDue({ target, kind }: InstallRecord, state: ControlState | undefined): boolean {
   if (state?.deletedStatus !== 0) return false;
@@ -184,7 +184,7 @@ function isDue({ target, kind }: InstallRecord, state: ControlState | undefined)
 
 const skipAll = (skipped: readonly ClearSkip[]): ClearedDataset => ({ cleared: 0, jobs: 0, skipped });
 
-/** With a time of its own: a lease that is not given back blocks the dataset until it expires. */
+/** Has its own deadline: a lease that is not released blocks the dataset until it expires. */
 async function release(lease: Lease, { leases, clock, log }: ClearPorts): Promise<void> {
   using limit = deadline(clock, RELEASE_MS, undefined, () => new Error(`no answer in ${RELEASE_MS} ms`));
   try {

@@ -1,9 +1,9 @@
-// Has installs tried again that failed for good, at an administrator's word: all of them, or those named. Datasets are done
-// one after the other, while the order was answered long ago.
+// Retries permanently failed installs on an administrator's order: all of them, or the named ones. The order is answered at
+// once; datasets are then processed one after the other.
 //
 //   idle --clear--> running --the last dataset, or a failure--> idle, with a report
 //   running --clear--> refused
-//   not served (the process starts or stops) --clear--> `transient`; a run under way ends at the next dataset
+//   not served (the process starts or stops) --clear--> `transient`; a run in progress stops at the next dataset
 
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import type { DatasetReports, StuckStatus } from '../../engine/ports/dataset-reports.ts';
@@ -70,7 +70,7 @@ export class ClearFailed implements FailedInstalls {
     return { name: 'clearFailed', create: () => new Pump({ name: 'clearFailed', clock, log, consume }) };
   }
 
-  /** Follows orders until the signal aborts; never rejects. */
+  /** Executes orders until the signal aborts. Never rejects. */
   async serve(signal: AbortSignal): Promise<void> {
     this.#served = true;
     while (await settledUnless(this.#ordered.promise, signal)) {

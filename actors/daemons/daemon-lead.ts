@@ -1,8 +1,9 @@
-// Who runs a daemon: the process that holds the lease `daemon:{name}` (docs/design/decisions.md#from-a-change-to-a-job).
+// Leader election for daemons: the process that holds the lease `daemon:{name}` runs the daemon
+// (docs/design/decisions.md#from-a-change-to-a-job).
 //   held       renewed every 10 s
-//   lost       another process took it, or it could not be renewed for 25 s: it may be somebody else's by its 30th
-//   given up   released, and free for others at once, as is the lease of a process that died
-// Those that do not lead ask again every few seconds.
+//   lost       taken over by another process, or not renewed for 25 s: after 30 s another process may hold it
+//   released   free for others at once; so is the lease of a crashed process
+// Processes that do not lead ask again every few seconds.
 
 import type { Lease, Leases } from '../../engine/ports/leases.ts';
 import { Bell } from '../../engine/runtime/bell.ts';
@@ -16,7 +17,7 @@ import { leaderGauge } from '../../engine/runtime/timer-metrics.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
 import { LEASE_TIMES, type LeaseTimes } from '../jobs/lease-keeper.ts';
 
-/** A lead that is kept for its holder until it is lost or disposed of. */
+/** A lead that is renewed for its holder until it is lost or disposed of. */
 export interface KeptLead extends Lead {
   readonly lost: AbortSignal;
 }
@@ -36,7 +37,7 @@ export class DaemonLeads {
     this.#times = times;
   }
 
-  /** The lead, or undefined while another process has it; `transient` when nobody can tell. */
+  /** The lead, or undefined while another process holds it. Fails with `transient` when the database does not answer. */
   async take(daemon: string, signal: AbortSignal): Promise<KeptLead | undefined> {
     const name = `daemon:${daemon}`;
     const begun = this.#clock.now();
@@ -51,14 +52,14 @@ export class DaemonLeads {
     return lead;
   }
 
-  /** Has every lead renewed now: after a time in which this process may have been taken for dead. */
+  /** Renews every lead now. Call it after a pause in which other processes may have considered this one dead. */
   renewSoon(): void {
     for (const lead of this.#held) lead.renewSoon();
   }
 
   /**
-   * For a daemon that consumes instead of running every period: waits for the lead, consumes while this process has it,
-   * and waits again when it is lost.
+   * For a daemon that consumes instead of running periodically. Waits for the lead, consumes while this process holds it, and
+   * waits again when it is lost.
    */
   whileLeading(
     daemon: string,
@@ -104,7 +105,7 @@ export class DaemonLeads {
   }
 }
 
-/** How long giving the lease back may take. */
+/** Deadline for releasing the lease. */
 const RELEASE_MS = 5_000;
 
 class HeldLead implements KeptLead {
@@ -158,20 +159,20 @@ class HeldLead implements KeptLead {
     return this.#renewedAt + this.#times.giveUpMs - this.#clock.now();
   }
 
-  /** Until it is lost or given up; never rejects. */
+  /** Renews until the lead is lost or released. Never rejects. */
   async #keep(): Promise<void> {
     const { renewMs } = this.#times;
     for (let waitMs = renewMs; ; ) {
       await this.#bell.wait(this.#clock, Math.min(waitMs, this.#leftMs));
       if (this.#ending.signal.aborted) return;
       if (this.#leftMs <= 0) this.#lose('not renewed in time');
-      // Time runs against us when it failed: sooner again.
+      // After a failed renewal time is running out, so we retry sooner.
       else waitMs = (await this.#renew()) ? renewMs : renewMs / 4;
       if (this.#lost.signal.aborted) return;
     }
   }
 
-  /** False when nobody answered. */
+  /** False when the renewal failed. */
   async #renew(): Promise<boolean> {
     const begun = this.#clock.now();
     const late = (): Error => transient('no answer in time');

@@ -1,4 +1,5 @@
-// Orders to a daemon from outside of the tree: its timer may be made anew by the supervisor, the orders go to the newest.
+// Delivers orders to a daemon from outside of the supervision tree. The supervisor may restart the timer; orders go to the
+// newest one.
 
 import type { OrderAnswer } from '../../engine/ports/daemon-orders.ts';
 import { transient } from '../../engine/runtime/failure.ts';
@@ -8,7 +9,7 @@ import { unlessAborted } from '../../engine/runtime/wait.ts';
 export class DaemonOrders<Result> {
   readonly #name: string;
   #timer: Timer<Result> | undefined;
-  /** A run is under way, or was asked for. */
+  /** How many runs are in progress or ordered. */
   #busy = 0;
 
   constructor(name: string) {
@@ -21,7 +22,7 @@ export class DaemonOrders<Result> {
     return timer;
   }
 
-  /** Wrap whatever the timer runs, so that an order meanwhile is told that one is under way. */
+  /** Wraps whatever the timer runs, so that an order during the run learns that one is in progress. */
   counted(run: Run<Result>): Run<Result> {
     return async (signal) => {
       this.#busy++;
@@ -33,7 +34,7 @@ export class DaemonOrders<Result> {
     };
   }
 
-  /** Answers as soon as the run begins; the signal ends the wait for that. `transient` while the daemon is not there. */
+  /** Resolves as soon as the run starts; the signal cancels only the wait for that. `transient` while no timer is attached. */
   async order(run: Run<Result>, signal: AbortSignal): Promise<OrderAnswer> {
     if (this.#busy > 0) return 'running';
     if (!this.#timer) throw transient(`daemon '${this.#name}' does not run yet`);
@@ -45,7 +46,7 @@ export class DaemonOrders<Result> {
     this.#busy++;
     const told = this.#timer.runNow(new AbortController().signal, begin).then(
       ({ kind }) => answer.resolve(kind === 'not-leader' ? 'elsewhere' : 'started'),
-      // Of a run that began, the timer has told the log.
+      // If the run had already started, the timer has logged its failure.
       (error: unknown) => answer.reject(error),
     );
     void told.finally(() => this.#busy--);

@@ -1,5 +1,5 @@
-// The daemons that run every period, in one process of all: reconciler and pruner. Both outlive their timers, which the
-// supervisor may make anew: when they ran last and what they found stays known.
+// The daemons that run periodically in a single process of the deployment: reconciler and pruner. Both outlive their timers,
+// which the supervisor may restart, so the time and result of the last run stay known.
 
 import type {
   PrunerControl,
@@ -24,7 +24,7 @@ export interface DaemonSettings {
   readonly reconciler: ReconcilerSchedule & { readonly performDeletes: boolean };
 }
 
-/** What of the settings may change while the daemons run. */
+/** The settings that may change while the daemons run. */
 export interface DaemonIntervals {
   readonly pruner: Pick<DaemonSettings['pruner'], 'pruneIntervalMs'>;
   readonly reconciler: ReconcilerIntervals;
@@ -36,7 +36,7 @@ export interface DaemonsOptions extends ReconcilerPorts, PrunerPorts {
   readonly random: Random;
 }
 
-/** Of one process. */
+/** The daemons of one process. */
 export class Daemons {
   readonly #options: DaemonsOptions;
   readonly #reconciler: Reconciler;
@@ -54,7 +54,7 @@ export class Daemons {
     this.#pruneIntervalMs = new Tunable(options.settings.pruner.pruneIntervalMs);
   }
 
-  /** The next runs are counted from the start of the last ones. */
+  /** The next runs are due relative to the start of the last ones. */
   changeIntervals({ pruner, reconciler }: DaemonIntervals): void {
     this.#pruneIntervalMs.set(pruner.pruneIntervalMs);
     this.#times.change(reconciler);
@@ -132,7 +132,7 @@ export class Daemons {
 
   #reconcile(kind: 'full' | 'slim', allowDeletes: boolean, signal: AbortSignal): Promise<ReconcilerReport> {
     const { enabled, performDeletes } = this.#options.settings.reconciler;
-    // Where another installation shares the targets, what this store lacks may be the other's.
+    // If another installation shares the targets, datasets missing from this store may belong to the other installation.
     const order = { kind, allowDeletes, performDeletes: performDeletes && enabled };
     return this.#times.during(kind, () => this.#reconciler.runOnce(order, signal));
   }

@@ -1,8 +1,9 @@
-// The pruner: hands datasets whose time is over to the hardDelete lane, page by page.
-//   deleted      long enough ago by its delete-flag, and uninstalled everywhere -> pruning, the point of no return
-//   pruning      again, in case its job was lost
-//   superseded   long enough ago by its revised-flag, and not trimmed yet -> trimmed
-// What cannot be told about is skipped and looked at by the next run; a dataset that fails holds up no other.
+// The pruner enqueues expired datasets on the hardDelete lane, page by page.
+//   deleted      delete-flag older than the cutoff, and uninstalled everywhere -> pruning, the point of no return
+//   pruning      enqueued again, in case its job was lost
+//   superseded   revised-flag older than the cutoff, and not trimmed yet -> trimmed
+// If a dataset's state cannot be determined, this run skips it and the next run checks it again. A dataset that fails does not
+// block the others.
 
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
@@ -22,7 +23,7 @@ import { JobBatch } from '../jobs/job-batch.ts';
 export interface PrunerPorts {
   readonly store: ObjectStore;
   readonly index: Pick<DatasetIndex, 'retired' | 'beginPruning'>;
-  /** Enabled ones. */
+  /** Enabled targets only. */
   readonly targets: InstallTargets;
   readonly jobs: Pick<Jobs, 'enqueue'>;
   readonly events: Pick<EventLog, 'nextEventId'>;
@@ -36,7 +37,7 @@ type Result = 'pruned' | 'trimmed' | 'skipped' | 'failed';
 type Draft = { -readonly [Key in keyof PrunerRun]: PrunerRun[Key] };
 
 const PAGE = 200;
-/** What begins to be pruned in this run must not be met again by it. */
+/** `pruning` first: datasets that enter `pruning` in this run must not be processed again by it. */
 const STATES: readonly RetiredState[] = ['pruning', 'deleted', 'superseded'];
 const RESULTS: readonly Result[] = ['pruned', 'trimmed', 'skipped', 'failed'];
 
@@ -52,12 +53,12 @@ export class Pruner {
     this.#log = ports.log.child({ actor: 'pruner' });
     const help = 'Retired datasets that runs saw, by what became of them.';
     const datasets = ports.metrics.counter('pruner_datasets_total', help, ['result']);
-    // From zero, so that the first one shows as an increase.
+    // Start at zero so that the first increment is visible as an increase.
     for (const result of RESULTS) datasets.inc({ result }, 0);
     this.#count = (result) => datasets.inc({ result });
   }
 
-  /** The run under way. */
+  /** The run in progress. */
   get current(): PrunerRun | undefined {
     return this.#current;
   }
@@ -67,8 +68,8 @@ export class Pruner {
   }
 
   /**
-   * One run; its report is kept even when it fails.
-   * @param cutoff flags older than this make a dataset due
+   * One run. Its report is kept even if the run fails.
+   * @param cutoff a dataset is due if its flag is older than this
    */
   async runOnce(cutoff: Date, signal: AbortSignal): Promise<PrunerReport> {
     const draft: Draft = {
@@ -87,7 +88,7 @@ export class Pruner {
   }
 
   async #run(draft: Draft, signal: AbortSignal): Promise<void> {
-    // One that is away must not look as if it had no flags.
+    // An unavailable store must not look as if the datasets had no flags.
     await this.#ports.store.probe(signal);
     const away = new Set<TargetId>();
     for (const state of STATES)
@@ -131,7 +132,7 @@ export class Pruner {
     await batch.flush();
   }
 
-  /** Undefined when it failed, which is counted and told of. */
+  /** Undefined when the decision failed; the failure is counted and logged. */
   async #decide(
     dataset: RetiredDataset,
     draft: Draft,
@@ -150,7 +151,7 @@ export class Pruner {
           return dataset.state satisfies never;
       }
     } catch (error) {
-      // Away: so is everything for all others. Asked to stop: so are we.
+      // A transient failure affects all the other datasets too, and an abort means that we stop.
       if (signal.aborted || kindOf(error) === 'aborted' || kindOf(error) === 'transient') throw error;
       draft.failures++;
       this.#count('failed');
@@ -188,7 +189,7 @@ export class Pruner {
     return info.modified.getTime() < cutoff.getTime() ? 'due' : 'too-young';
   }
 
-  /** Why the dataset may still be on that target; undefined when it is not. */
+  /** Why the dataset may still be on that target. Undefined when it is not. */
   async #leftOn(
     id: TargetId,
     dataset: DatasetId,
@@ -202,7 +203,7 @@ export class Pruner {
       return isUninstalled(await target.state(dataset, signal)) ? undefined : 'not-uninstalled';
     } catch (error) {
       if (signal.aborted || kindOf(error) !== 'transient') throw error;
-      // Once per run: a target that is away makes everybody wait.
+      // Remembered for the run: every call to an unavailable target costs its timeout.
       away.add(id);
       this.#log.warn(
         { target: id, err: messageOf(error) },

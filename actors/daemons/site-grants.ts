@@ -1,6 +1,6 @@
-// Tells the sites which grants of users' datasets changed, every few seconds. Every process may: a site that was told already
-// is told nothing twice. One that is away keeps no other waiting and is told when it is back; until then it shows what it knows,
-// and what ends by itself ends there too.
+// Tells the sites every few seconds which grants of users' datasets changed. Every process runs this: a site that knows a
+// change already is not told again. An unavailable site does not delay the others and catches up when it is back. Until then it
+// shows the last grants that it knows; grants with an expiry still expire there.
 
 import type { TargetId } from '../../engine/model/ids.ts';
 import type { GrantChanges, SiteGrants } from '../../engine/ports/site-grants.ts';
@@ -22,10 +22,10 @@ export interface SiteGrantsOptions {
   readonly random?: Random;
 }
 
-/** For all pages of one site. */
+/** Deadline for all pages of one site. */
 const SITE_MS = 20_000;
 
-/** The result of a run is how many changes sites were told. */
+/** A run returns the number of changes that were delivered. */
 export function tellSites(options: SiteGrantsOptions): Timer<number> {
   const log = options.log.child({ actor: 'siteGrants' });
   const away = new Set<TargetId>();

@@ -1,5 +1,5 @@
-// The upload sweep: removes what an upload left behind whose process died before the 202: its objects first, then its
-// row and with it the reserved quota.
+// The upload sweep cleans up after uploads whose process crashed before the 202. It removes the objects first, then the row,
+// which releases the reserved quota.
 
 import { datasetPrefix } from '../../engine/model/object-key.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';

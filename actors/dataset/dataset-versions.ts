@@ -1,24 +1,24 @@
-// One version for what lies in several objects, so that a comparison with what a database reflects is one comparison.
+// Combines the versions of several objects into one, so that comparing them with what a database reflects is one comparison.
 
 import { createHash } from 'node:crypto';
 import type { ObjectVersion } from '../../engine/ports/catalog.ts';
 import type { ObjectInfo } from '../../engine/ports/object-store.ts';
 
-/** What both versions need of an object. */
+/** What the combined versions need of an object. */
 export type VersionedObject = Pick<ObjectInfo, 'key' | 'etag' | 'modified'>;
 
-/** The version of shares where there are none. */
+/** The version of the shares of a dataset that has none. */
 export const NO_SHARES: ObjectVersion = { modified: new Date(0), etag: 'none' };
 
 export const versionOf = ({ modified, etag }: ObjectVersion): ObjectVersion => ({ modified, etag });
 
-/** In sync: both the time and the content are the same. What was never seen is in sync with nothing. */
+/** In sync: modification time and etag are equal. An unknown version is in sync with nothing. */
 export function sameVersion(a: ObjectVersion | undefined, b: ObjectVersion | undefined): boolean {
   return a !== undefined && b !== undefined && a.etag === b.etag && a.modified.getTime() === b.modified.getTime();
 }
 
 /**
- * One version for metadata and properties together: either's change makes the installed metadata stale.
+ * One version for metadata and properties together: a change of either makes the installed metadata stale.
  * @param properties in key order
  */
 export function combinedVersion(meta: ObjectVersion, properties: readonly VersionedObject[]): ObjectVersion {
@@ -34,7 +34,7 @@ export function sharesVersion(shares: readonly VersionedObject[]): ObjectVersion
   return shares.length === 0 ? NO_SHARES : versionOfAll(shares, 'shares', shares);
 }
 
-/** A database that never heard of shares reflects that there are none. */
+/** A database with no recorded version reflects "no shares". */
 export function sharesInSync(known: ObjectVersion | undefined, stored: ObjectVersion): boolean {
   return sameVersion(known ?? NO_SHARES, stored);
 }

@@ -1,6 +1,6 @@
-// The cache row of a dataset, made from the object store when the cache does not know the dataset: the store is the
-// truth about which datasets exist (docs/design/decisions.md#truth). Shares and the targets' answers are left to those who look
-// them up: the cache says of them that it knows nothing, so that sharing, the install lanes and reconciliation do.
+// Creates a dataset's cache row from the object store when the cache does not know the dataset: the store is authoritative
+// about which datasets exist (docs/design/decisions.md#truth). Shares and the targets' states are not read here. The row
+// records them as unknown, so that sharing, the install lanes and reconciliation look them up.
 
 import { objectKey } from '../../engine/model/object-key.ts';
 import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';
@@ -12,9 +12,9 @@ import { keptObjects, storedDataset } from './stored-dataset.ts';
 import { readMetadata } from './stored-documents.ts';
 
 /**
- * Undefined when there is nothing to register: no metadata, or no import-ready.zip yet. The latter belongs to an
- * upload under way, which writes its own rows when it is accepted and must not appear before. A deleted or superseded
- * dataset is left to reconciliation, which knows how to register it as what it is.
+ * Undefined when there is nothing to register: no metadata, or no import-ready.zip yet. Without import-ready.zip an upload is
+ * still in progress; it writes its own rows when it is accepted, and must not appear earlier. A deleted or superseded dataset
+ * is left to reconciliation, which registers it in that state.
  */
 export async function ensureRegistered(
   catalog: Catalog,

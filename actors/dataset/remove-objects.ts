@@ -1,5 +1,5 @@
-// Removes a dataset's objects, in constant memory and in an order that a crash may cut anywhere: what says that there is
-// something to remove goes last.
+// Removes a dataset's objects in constant memory. A crash may interrupt it anywhere: the objects that show that there is
+// something to remove are removed last.
 
 import {
   type DatasetAddress,
@@ -13,8 +13,8 @@ import type { ObjectStore } from '../../engine/ports/object-store.ts';
 const BATCH = 500;
 
 /**
- * Removes whatever lies below the dataset's prefix, keys that are none of ours too, but what is to be kept.
- * @param last objects that go after all others, in this order
+ * Removes everything below the dataset's prefix, including unknown keys, except what `keeps` accepts.
+ * @param last objects that are removed after all others, in this order
  */
 export async function removeObjects(
   store: ObjectStore,

@@ -1,5 +1,5 @@
-// The revisions of a dataset that came before it, and the flags that what happens to it puts on them. Each revision is a
-// dataset with objects and a lease of its own, so a flag is all that one says to another: its event does the rest.
+// The earlier revisions of a dataset, and the flags that the dataset's changes put on them. Each revision is a dataset with its
+// own objects and its own lease. So one revision only flags another; the flag's event triggers the rest.
 
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../engine/model/metadata.ts';
@@ -10,8 +10,8 @@ import type { ObjectStore } from '../../engine/ports/object-store.ts';
 export type RevisionFlag = Extract<DatasetObject, 'delete-flag' | 'revised-flag'>;
 
 /**
- * Older revisions of the dataset, newest first: what its history lists before it, or all that it lists when the dataset is
- * not in it, and the original. Never the dataset itself.
+ * Older revisions of the dataset, newest first: those that its history lists before it, and the original. If the history does
+ * not list the dataset, all that it lists. Never the dataset itself.
  */
 export function olderRevisions(metadata: DatasetMetadata, dataset: DatasetId): readonly DatasetId[] {
   const history = metadata.revisionHistory;
@@ -21,13 +21,13 @@ export function olderRevisions(metadata: DatasetMetadata, dataset: DatasetId): r
   const before = own < 0 ? listed : listed.slice(0, own);
   const older = new Set([history.originalId, ...before]);
   older.delete(dataset);
-  // Documents of other systems may name what is no id, and so no dataset.
+  // Documents of other systems may list values that are not valid ids and so name no dataset.
   return [...older].reverse().filter((id) => isDataset({ owner: metadata.owner, dataset: id }));
 }
 
 /**
- * Puts the flag, which is empty, on every older revision whose metadata exist and that has none, newest first.
- * Returns those that got it. Safe to repeat.
+ * Puts the (empty) flag on every older revision that has metadata and does not have the flag, newest first. Returns the
+ * revisions that were flagged. Idempotent.
  */
 export async function flagOlder(
   store: ObjectStore,

@@ -1,16 +1,16 @@
-// Targets that share a data schema. Plugins write one dataset's rows there once, under the dataset's id: a second install
-// would fail on the rows of the first, and an uninstall would take them from all. So the group of targets is installed to
-// and taken away from as follows; each target has files, control rows and a status of its own all the same.
+// Targets that share a data schema. Plugins write a dataset's rows there once, under the dataset's id. A second install would
+// fail on the rows of the first, and an uninstall would remove them for all targets. So a group of targets installs and
+// uninstalls as follows. Each target still has its own files, control rows and status.
 //
-//   install    another one is complete, with this version      the files are copied from it, no script writes rows
-//              none is                                         what others may have left is uninstalled, then install-data
-//   uninstall  another one is complete, and not yet taken away  the files go, the rows stay
-//              none is                                         the plugin's uninstall: the last one takes the rows along
+//   install    another is complete, with this version          copy its files; no script writes rows
+//              none is                                         uninstall what others may have left, then install-data
+//   uninstall  another is complete, and not yet uninstalled    remove the files, keep the rows
+//              none is                                         the plugin's uninstall: the last target removes the rows
 //   metadata   always                                          install-meta of each target: it replaces what is there
 //
-// Nothing but the targets' control databases decides, so a lost cache changes nothing. One job at a time works on a dataset
-// (its lease), and a job works on the targets of a group one after the other (`onEachGroup`): that is the claim. A target
-// of the group that does not answer holds up the others, for it may have the rows. Disabled targets do not count.
+// Only the targets' control databases decide, so losing the cache changes nothing. No further lock is needed. One job at a time
+// works on a dataset (its lease), and a job processes the targets of a group one after the other (`onEachGroup`). A target of
+// the group that does not answer blocks the others, because it may have the rows. Disabled targets do not count.
 
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { InstallAttempt, ObjectVersion } from '../../engine/ports/catalog.ts';
@@ -19,13 +19,13 @@ import { sameVersion } from './dataset-versions.ts';
 import { isInstalled, isUninstalled } from './site-state.ts';
 import { type InstallTargets, inParallel, TARGETS_AT_ONCE } from './site-targets.ts';
 
-/** Another target of the same group, and what it says of the dataset. */
+/** Another target of the same group, and its state of the dataset. */
 export interface Neighbour {
   readonly target: InstallTarget;
   readonly state: ControlState;
 }
 
-/** The neighbours that have heard of the dataset. Fails when one does not answer. */
+/** The neighbors that know the dataset. Fails when one does not answer. */
 export async function neighboursOf(
   { id, dataSchema }: InstallTarget,
   targets: InstallTargets,
@@ -40,15 +40,15 @@ export async function neighboursOf(
   return states.filter(({ state }) => state.present);
 }
 
-/** Whose rows, of this version, lie there for all, and whose files may be copied. */
+/** The neighbor whose install serves all: its rows have this version, and its files may be copied. */
 export const holderOf = (neighbours: readonly Neighbour[], version: ObjectVersion): Neighbour | undefined =>
   neighbours.find(({ state }) => isInstalled(state) && sameVersion(state.sync.data, version));
 
-/** The rows stay: a neighbour has them, and is to take them along itself when it goes. */
+/** True when an uninstall must keep the rows: a neighbor has them installed and removes them with its own uninstall. */
 export const areRowsKept = (neighbours: readonly Neighbour[]): boolean =>
   neighbours.some(({ state }) => !isUninstalled(state) && state.messages.data?.status === 'complete');
 
-/** Neighbours that may have left rows, all or some, which an install would fail on. */
+/** Neighbors that may have left some or all rows, on which an install would fail. */
 export function leftovers(neighbours: readonly Neighbour[], attempts: readonly InstallAttempt[]): readonly Neighbour[] {
   return neighbours.filter(
     ({ target, state }) =>
@@ -59,8 +59,8 @@ export function leftovers(neighbours: readonly Neighbour[], attempts: readonly I
 }
 
 /**
- * Runs `work` over the targets, groups beside each other and those of a group in their order; the results are in the
- * order of the targets. However one ends, the others are worked on; the first failure is thrown after all have ended.
+ * Runs `work` on each target: groups concurrently, the targets of a group in their order. Results are in the order of the
+ * targets. A failure does not stop the others; the first failure is thrown after all have finished.
  */
 export async function onEachGroup<Result>(
   targets: readonly InstallTarget[],

@@ -1,4 +1,4 @@
-// Which of a dataset's install targets a lane has to work on, and the little that install and update-meta share.
+// The install targets of a dataset that a lane works on, and helpers that install and update-meta share.
 
 import type { DataType, DataTypes } from '../../engine/model/data-types.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
@@ -13,7 +13,7 @@ import { NO_SHARES, sharesInSync } from './dataset-versions.ts';
 /** Enabled targets by id. */
 export type InstallTargets = ReadonlyMap<TargetId, InstallTarget>;
 
-/** At most so many targets of one dataset are worked on at once. */
+/** How many targets of one dataset are processed at once. */
 export const TARGETS_AT_ONCE = 4;
 
 export function targetsOf(
@@ -28,7 +28,7 @@ export function targetsOf(
   });
 }
 
-/** The dataset's property files, in key order. Bounded by what one upload may hold. */
+/** The dataset's property files, in key order. The limits of an upload bound their number. */
 export async function propertyFiles(
   store: ObjectStore,
   at: DatasetAddress,
@@ -42,7 +42,7 @@ export async function propertyFiles(
 /** The last segment of an object's key. */
 export const fileName = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
 
-/** Brings the mirror of one target in line with its control DB; a crash may have come between the two. */
+/** Updates the mirror of one target from its control DB. They differ after a crash between the two writes. */
 export async function mirror(
   catalog: Catalog,
   job: ClaimedJob,
@@ -62,11 +62,11 @@ export async function mirror(
   if (changes.length > 0) await catalog.write(job.dataset, job.lease, changes, signal);
 }
 
-/** The lines of messages: the control DB keeps them as one text, its mirror line by line. */
+/** Splits messages into lines: the control DB keeps one text, its mirror an array of lines. */
 export const linesOf = (messages: readonly string[]): readonly string[] =>
   messages.flatMap((message) => message.split('\n'));
 
-/** Forgets the tries of a step that turned out not to be due: a crash may have come between its end and this. */
+/** Deletes the attempts of a step that turned out not to be due: a crash may have prevented that at the step's end. */
 export async function dropAttempt(
   catalog: Catalog,
   job: ClaimedJob,
@@ -79,8 +79,8 @@ export async function dropAttempt(
 }
 
 /**
- * Asks for the sharing lane where a target's rows do not reflect the shares that the cache knows: rows that a lane is
- * about to make, or that were away when the shares changed. The sharing job waits for the end of the job that asks.
+ * Enqueues a sharing job if the target's rows do not reflect the shares that the cache knows. The rows may not exist yet, or
+ * the target may have been unavailable when the shares changed. The sharing job waits until the current job ends.
  */
 export async function requestSharing(
   jobs: Jobs,
@@ -95,7 +95,7 @@ export async function requestSharing(
   await jobs.enqueue([{ lane: 'sharing', owner, dataset, eventId, source }], signal);
 }
 
-/** Runs `work` over the items, at most `limit` at once; the first failure is thrown after all have ended. */
+/** Runs `work` on the items, at most `limit` at once. The first failure is thrown after all have finished. */
 export async function inParallel<Item, Result>(
   items: readonly Item[],
   limit: number,

@@ -1,5 +1,5 @@
-// What the object store holds of one dataset, told from the listing of its keys: which objects there are, in which
-// version. Grouping a listing of the whole bucket holds one dataset at a time.
+// What the object store holds of one dataset, derived from a listing of its keys: which objects exist, in which version.
+// Grouping a listing of the whole bucket keeps one dataset in memory at a time.
 
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import {
@@ -19,11 +19,11 @@ export interface StoredDataset extends DatasetAddress {
   readonly documents: readonly ObjectInfo[];
   readonly raw: readonly ObjectInfo[];
   readonly shares: readonly ObjectInfo[];
-  /** Keys below the dataset that are none of ours: the dataset exists all the same. */
+  /** Number of unknown keys below the dataset's prefix. They too mean that the dataset exists. */
   readonly unknown: number;
 }
 
-/** Undefined when no object lies below the dataset's prefix. */
+/** Undefined when there is no object below the dataset's prefix. */
 export async function storedDataset(
   store: ObjectStore,
   at: DatasetAddress,
@@ -35,7 +35,7 @@ export async function storedDataset(
 
 /**
  * Groups a listing by dataset, in the listing's order.
- * @param onStray hears of keys that are below no dataset and belong to no other service
+ * @param onStray called with keys that are below no dataset and belong to no other service
  */
 export async function* storedDatasets(
   listing: AsyncIterable<ObjectInfo>,
@@ -51,7 +51,7 @@ export async function* storedDatasets(
 
 type OnStray = (key: string) => void;
 
-/** Groups objects that come in the order of keys. */
+/** Groups objects that arrive in key order. */
 export class DatasetGrouping {
   readonly #onStray: OnStray;
   #group: Gathering | undefined;
@@ -61,7 +61,7 @@ export class DatasetGrouping {
     this.#onStray = onStray;
   }
 
-  /** The dataset that ended before this object, if one did. */
+  /** The dataset that is complete because this object belongs to the next one, if any. */
   add(info: ObjectInfo): StoredDataset | undefined {
     if (this.#group && info.key.startsWith(this.#prefix)) {
       add(this.#group, parseKeyBelow(this.#group, info.key), info);
@@ -77,13 +77,13 @@ export class DatasetGrouping {
     return ended;
   }
 
-  /** The dataset whose keys come now, as far as they came. */
+  /** The dataset in progress, with the objects seen so far. */
   get open(): StoredDataset | undefined {
     return this.#group;
   }
 }
 
-/** Everything of the dataset that we know what it is. */
+/** Every object of the dataset whose kind is known. */
 export const objectsOf = ({ objects, properties, documents, raw, shares }: StoredDataset): readonly ObjectInfo[] => [
   ...Object.values(objects),
   ...properties,
@@ -92,7 +92,7 @@ export const objectsOf = ({ objects, properties, documents, raw, shares }: Store
   ...shares,
 ];
 
-/** What counts against the owner's quota beside what lies under raw/; undefined when not all of it is known by name. */
+/** What counts against the owner's quota besides the files under raw/. Undefined if the dataset has unknown keys. */
 export function keptObjects(stored: StoredDataset): readonly FileEntry[] | undefined {
   if (stored.unknown > 0) return undefined;
   const { 'delete-flag': _deleted, 'revised-flag': _revised, ...objects } = stored.objects;

@@ -1,4 +1,4 @@
-// A dataset's documents in the object store, read and written whole: they are small and bounded.
+// Reads and writes a dataset's documents in the object store. They are small and bounded, so each is held in memory whole.
 
 import { buffer } from 'node:stream/consumers';
 import { stringifyJson } from '../../engine/model/json.ts';
@@ -18,7 +18,7 @@ import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import { rejected } from '../../engine/runtime/failure.ts';
 import { versionOf } from './dataset-versions.ts';
 
-/** A document larger than this is not one of ours. */
+/** Longshore writes no document larger than this. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 export interface StoredText {
@@ -84,7 +84,7 @@ async function readDocument<Document>(
   return stored && { document: parse(stored.text, key), ...stored };
 }
 
-/** Undefined when there is no such object; one of more than `maxBytes` is a `rejected` failure that names it. */
+/** Undefined when the object does not exist. More than `maxBytes` is a `rejected` failure that names the key. */
 export async function readText(
   store: ObjectStore,
   key: string,

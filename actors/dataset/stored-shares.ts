@@ -1,6 +1,5 @@
-// What owner and recipients of a dataset said about its shares, read from the two documents per recipient that the
-// object store holds. Whoever may have written a document, one that says nothing that we understand counts as not
-// there and spoils no other.
+// The share offers and receipts of a dataset, read from the two documents per recipient in the object store. Others may have
+// written them: a document that we cannot parse counts as absent and does not affect the others.
 
 import type { UserId } from '../../engine/model/ids.ts';
 import { type DatasetAddress, datasetPrefix, parseKey } from '../../engine/model/object-key.ts';
@@ -11,11 +10,11 @@ import { kindOf } from '../../engine/runtime/failure.ts';
 import { inParallel } from './site-targets.ts';
 import { readText } from './stored-documents.ts';
 
-/** A larger document is not one of ours. */
+/** Longshore writes no share document larger than this. */
 const MAX_BYTES = 64 * 1024;
 const READS_AT_ONCE = 8;
 
-/** The dataset's share documents, in key order: two per recipient at most. */
+/** The dataset's share documents, in key order: at most two per recipient. */
 export async function storedShares(
   store: ObjectStore,
   at: DatasetAddress,
@@ -28,8 +27,8 @@ export async function storedShares(
 }
 
 /**
- * The words in the documents, by recipient. The owner is no recipient: nobody shares with themselves.
- * @param onMalformed hears of a document that says nothing that we understand, with the `rejected` failure that tells why
+ * The contents of the documents, by recipient. The owner is skipped: nobody shares with themselves.
+ * @param onMalformed called for a document that cannot be parsed, with the `rejected` failure that says why
  */
 export async function readShares(
   store: ObjectStore,
@@ -43,7 +42,10 @@ export async function readShares(
   return [...shares.values()];
 }
 
-/** Who may see the dataset besides its owner: an offer alone is open, and a receipt alone is worth nothing. */
+/**
+ * Who may see the dataset besides its owner. An offer without a receipt is pending, and a receipt without an offer has no
+ * effect.
+ */
 export const recipientsOf = (shares: readonly ShareWords[]): readonly UserId[] =>
   shares.flatMap(({ recipient, offer, receipt }) => (offer === 'grant' && receipt === 'accept' ? [recipient] : []));
 
@@ -63,7 +65,7 @@ async function readWord(
   const { recipient, object } = share;
   try {
     const stored = await readText(store, key, MAX_BYTES, signal);
-    // Removed since it was listed; the removal is an event of its own.
+    // Removed after it was listed; the removal has its own event.
     if (!stored) return undefined;
     if (object === 'share-offer.json') return { recipient, offer: parseOffer(stored.text, key) };
     return { recipient, receipt: parseReceipt(stored.text, key) };

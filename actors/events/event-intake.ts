@@ -1,5 +1,5 @@
-// The event intake: turns the messages of the lanes' channels into job rows. A message is acknowledged only after its
-// job row is committed; events for a dataset that already has a job coalesce into that row.
+// The event intake turns the messages of the lanes' channels into job rows. It acknowledges a message only after its job row is
+// committed. Events for a dataset that already has a job are merged into that row.
 
 import type { EventLaneName } from '../../engine/model/event.ts';
 import type { EventLog } from '../../engine/ports/event-log.ts';
@@ -7,8 +7,8 @@ import type { JobRequest, Jobs } from '../../engine/ports/jobs.ts';
 import type { LaneChannels } from './event-router.ts';
 
 /**
- * Runs until the signal aborts. Only the channels of `lanes` are consumed: messages for lanes that this process does
- * not run stay in the log.
+ * Runs until the signal aborts. Consumes only the channels of `lanes`: messages for lanes that this process does not run stay
+ * in the log.
  */
 export function takeEvents(
   events: EventLog,
@@ -25,7 +25,7 @@ export function takeEvents(
         const { datasetID: dataset, userID: owner, eventID: eventId, source } = event;
         for (const lane of lanes) {
           const wanted = channels[lane];
-          // By both: lanes may share a channel.
+          // Compare both: lanes may share a channel.
           if (wanted.key === key && wanted.channel === channel)
             requests.push({ lane, dataset, owner, eventId, source });
         }

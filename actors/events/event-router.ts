@@ -1,5 +1,5 @@
-// The event router: reads the object store's changes and publishes them to the lanes' channels. A change is
-// acknowledged only after every publish it needs is durable, so a crash in between repeats events and loses none.
+// The event router reads the object store's changes and publishes them to the lanes' channels. It acknowledges a change only
+// after all its publishes are durable, so a crash may duplicate events but loses none.
 
 import type { EventLaneName, ObjectChange } from '../../engine/model/event.ts';
 import type { ChangeQueue } from '../../engine/ports/change-queue.ts';
@@ -18,7 +18,7 @@ export interface RouterPorts {
   readonly events: EventLog;
 }
 
-/** Counts changes by what became of them. */
+/** Counts changes by outcome. */
 export type RouterCounter = (result: 'routed' | 'ignored' | 'unknown', changes: number) => void;
 
 /** Runs until the signal aborts. */
@@ -49,7 +49,7 @@ async function recordsOf(
   switch (route.kind) {
     case 'lanes': {
       count('routed', 1);
-      // One id for all lanes of one change, so that a search for it finds everything that the change caused.
+      // One event id for all lanes of a change, so that a search for it finds everything that the change caused.
       const eventID = await events.nextEventId(signal);
       const event = { eventID, userID: route.at.owner, datasetID: route.at.dataset, source: 'object-store' } as const;
       return route.lanes.map((lane) => ({ ...channels[lane], event }));

@@ -1,13 +1,13 @@
-// A child that consumes something for as long as it lives: the event router, the event intake, the lease keeper.
-// Its signal aborts when it is to take nothing new; a batch being handled then is not acknowledged and comes again.
-// What others need until they have ended ends at `stop` instead of `quiet`.
+// A child that runs a consumer for as long as it lives: the event router, the event intake, the lease keeper. Its signal
+// aborts when it must take nothing new; a batch in progress is then not acknowledged and is delivered again. A consumer that
+// other children need until they have ended stops at `stop` instead of `quiet`.
 
 import { Lifecycle, type LifecycleOptions } from '../../engine/runtime/lifecycle.ts';
 
 export interface PumpOptions extends LifecycleOptions {
   /** Runs until the signal aborts, then resolves. */
   readonly consume: (signal: AbortSignal) => Promise<void>;
-  /** What aborts the signal; default quiet. */
+  /** When the signal aborts. Default: quiet. */
   readonly until?: 'quiet' | 'stop';
 }
 

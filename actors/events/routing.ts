@@ -5,9 +5,9 @@ import { type DatasetAddress, type ObjectKey, parseKey } from '../../engine/mode
 
 export type Route =
   | { readonly kind: 'lanes'; readonly at: DatasetAddress; readonly lanes: readonly EventLaneName[] }
-  /** Known, and nothing to do. */
+  /** Known, and no lane acts on it. */
   | { readonly kind: 'ignored' }
-  /** Not ours to understand: counted and acknowledged. */
+  /** Not recognized: counted and acknowledged. */
   | { readonly kind: 'unknown' };
 
 export function routeChange(change: ObjectChange): Route {
@@ -29,7 +29,7 @@ function lanesForCreated(key: ObjectKey): readonly EventLaneName[] {
     case 'object':
       switch (key.object) {
         case 'vdi-meta.json':
-          // Replication may deliver the metadata last, so it may also be what an import waited for.
+          // Replication may deliver the metadata last, so an import may be waiting for it.
           return ['updateMeta', 'import'];
         case 'import-ready.zip':
           return ['import'];
@@ -53,8 +53,8 @@ function lanesForCreated(key: ObjectKey): readonly EventLaneName[] {
 
 function lanesForRemoved(key: ObjectKey): readonly EventLaneName[] {
   if (key.kind === 'file') return key.folder === 'datasetProperties' ? ['updateMeta'] : [];
-  if (key.kind === 'share') return ['sharing']; // what was said is no longer said
+  if (key.kind === 'share') return ['sharing']; // an offer or receipt was withdrawn
   if (key.kind !== 'object') return [];
-  if (key.object === 'delete-flag') return ['reconciliation']; // an undelete
+  if (key.object === 'delete-flag') return ['reconciliation']; // undelete
   return key.object === 'vdi-meta.json' ? ['hardDelete'] : [];
 }

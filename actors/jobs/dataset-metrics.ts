@@ -1,5 +1,5 @@
-// How many datasets are in which status: counted in the cache database once a minute and not at a scrape. The statement
-// reads every dataset's row; on a million of them that is a second.
+// Counts datasets by status in the cache database, once a minute instead of at each scrape. The query reads every dataset's
+// row, which takes about a second for a million datasets.
 
 import { DATASET_STATUSES, type DatasetReports } from '../../engine/ports/dataset-reports.ts';
 import type { Child } from '../../engine/runtime/child.ts';

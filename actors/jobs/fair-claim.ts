@@ -1,8 +1,8 @@
 // Fairness between the plugins whose jobs share a lane (docs/design/decisions.md#from-a-change-to-a-job). A plugin that holds
 // half of the workers, rounded up, is crowded:
-//   a worker is idle   its jobs are claimed for idle workers only, and only when no others wait
-//   none is idle       its jobs stay in the table: a place in memory would keep others out while it waits
-// No claim takes so many that a plugin which is not crowded could come to hold more than that half by it.
+//   a worker is idle   its jobs are claimed for idle workers only, and only when no other plugin's jobs wait
+//   none is idle       its jobs stay in the table: a job queued in memory would keep others out while it waits
+// A claim is limited so that it cannot raise a plugin that is not crowded above that half.
 
 import { type DataTypes, typeKey } from '../../engine/model/data-types.ts';
 
@@ -10,17 +10,17 @@ export interface LaneLoad {
   readonly workers: number;
   /** Workers without a job. */
   readonly idle: number;
-  /** Jobs that would find a place, in memory or with a worker. */
+  /** How many more jobs the lane can hold, in memory and with workers. */
   readonly room: number;
-  /** Types of the jobs that the lane holds, in memory and with workers. */
+  /** Data types of the jobs that the lane holds, in memory and with workers. */
   readonly held: readonly (string | undefined)[];
 }
 
 export interface ClaimPlan {
   readonly limit: number;
-  /** Claimed when no others wait. */
+  /** Claimed only when no other jobs wait. */
   readonly crowdedTypes: readonly string[];
-  /** Not claimed before a job of the lane has ended. */
+  /** Not claimed until a job of the lane ends. */
   readonly withheldTypes: readonly string[];
 }
 

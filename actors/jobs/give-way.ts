@@ -1,6 +1,6 @@
-// Ends what nobody needs any more: while a dataset waits to be deleted or superseded, its running import or install goes
-// back to the queue, behind the soft delete, and finds nothing to do when its turn comes again. An upload goes on: it calls
-// no plugin, is over soon, and an undelete needs what it makes.
+// Preempts work that is no longer needed. While a dataset waits to be deleted or superseded, its running import or install goes
+// back to the queue, behind the soft delete. When it is claimed again, it finds nothing to do. An upload is not preempted: it
+// calls no plugin, is short, and an undelete needs its result.
 
 import type { LaneName } from '../../engine/model/event.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';

@@ -1,4 +1,4 @@
-// Jobs that a daemon hands to a lane, some hundred at a time: each dataset with an event id of its own.
+// Enqueues a daemon's jobs on a lane in batches of several hundred. Each dataset gets its own event id.
 
 import type { EventSource, LaneName } from '../../engine/model/event.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
@@ -8,7 +8,7 @@ import type { JobRequest, Jobs } from '../../engine/ports/jobs.ts';
 const SIZE = 500;
 
 export class JobBatch {
-  /** Jobs that are handed over at once. */
+  /** Jobs per batch. */
   readonly size = SIZE;
   readonly #ports: { readonly jobs: Pick<Jobs, 'enqueue'>; readonly events: Pick<EventLog, 'nextEventId'> };
   readonly #lane: LaneName;
@@ -29,7 +29,7 @@ export class JobBatch {
     this.#signal = signal;
   }
 
-  /** Jobs that are in the job table by now. */
+  /** Jobs that are in the job table already. */
   get handedOver(): number {
     return this.#handedOver;
   }
@@ -40,7 +40,7 @@ export class JobBatch {
     if (this.#requests.length >= SIZE) await this.flush();
   }
 
-  /** Call at the end. */
+  /** Call it at the end. */
   async flush(): Promise<void> {
     if (this.#requests.length === 0) return;
     await this.#ports.jobs.enqueue(this.#requests, this.#signal);

@@ -1,16 +1,16 @@
-// What a lane does with one job. Handlers hold no state between jobs; everything they need to survive a crash is in
-// the stores they write.
+// What a lane does with one job. Handlers keep no state between jobs; everything needed after a crash is in the stores that
+// they write.
 
 import type { LaneName } from '../../engine/model/event.ts';
 import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
 
 export interface JobHandler {
   readonly lane: LaneName;
-  /** Resolves with `done`, or with a `retry` it decided itself; throws a Failure otherwise. Safe to run again. */
+  /** Resolves with `done`, or with a `retry` that it decided itself; throws a Failure otherwise. Idempotent. */
   run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome>;
   /**
-   * Makes the outcome of a failed run visible to the dataset's owner, before the outcome is written. When this
-   * fails, the job is tried again instead of being given up unseen.
+   * Makes a failed attempt visible to the dataset's owner before the outcome is written. If this fails, the job is retried
+   * rather than declared dead without the owner seeing it.
    */
   report(
     job: ClaimedJob,

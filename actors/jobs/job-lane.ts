@@ -1,4 +1,4 @@
-// Puts a handler on the engine's lane, with the job table as its source. Logs every job's end once, with its event id.
+// Runs a handler on an engine lane with the job table as its source. Logs the end of every job once, with its event id.
 
 import { Lane } from '../../engine/jobs/lane.ts';
 import type { LaneBounds } from '../../engine/jobs/lane-options.ts';
@@ -32,9 +32,9 @@ export interface JobLaneOptions {
   readonly handler: JobHandler;
   readonly jobs: Jobs;
   readonly types: DataTypes;
-  /** Absent for a lane that calls no plugin. */
+  /** Undefined for a lane that calls no plugin. */
   readonly breakers: BlockedTypes | undefined;
-  /** Which plugins do not answer, for a lane that calls none too; default all do. */
+  /** Which plugins do not answer, also for a lane that calls none. Default: all answer. */
   readonly away?: Pick<BlockedTypes, 'blockedTypes'>;
   readonly tuning: LaneTuning;
   readonly clock: Clock;
@@ -43,7 +43,7 @@ export interface JobLaneOptions {
   readonly random: Random;
 }
 
-/** The net under LISTEN: a lane that nobody woke looks by itself. */
+/** Fallback for LISTEN: a lane that was not notified polls. */
 const POLL_MS = 5_000;
 
 export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
@@ -73,7 +73,7 @@ export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
   return lane;
 }
 
-/** The job's outcome, reported where a person should see it. Never rejects. */
+/** The job's outcome, after a failure was reported to the owner. Never rejects. */
 export async function runJob(
   job: ClaimedJob,
   options: Omit<JobLaneOptions, 'jobs' | 'types' | 'breakers' | 'away' | 'metrics'>,
@@ -85,12 +85,12 @@ export async function runJob(
   const begun = clock.now();
   try {
     const outcome = await handler.run(job, signal);
-    // Without a logger of its own, which would cost as much as the line.
+    // No child logger here: creating one would cost as much as the log line.
     options.log.info({ ...about, ms: clock.now() - begun, outcome: outcome.kind }, 'job ended');
     return outcome;
   } catch (thrown) {
     const log = options.log.child(about);
-    // Whatever the work turned our abort into, the abort is the reason.
+    // If the signal aborted, that is the reason, whatever error the handler made of it.
     const error: unknown = signal.aborted ? signal.reason : thrown;
     const outcome = decideOutcome(error, job, tuning.retry, options.random);
     if (outcome.kind !== 'retry' && outcome.kind !== 'dead') {
@@ -103,7 +103,7 @@ export async function runJob(
   }
 }
 
-/** The outcome once its report is written. An unreported end is no end: the job comes again and reports then. */
+/** Resolves with the outcome once its report is written. If the report fails, the job is retried and reports then. */
 async function reported(
   job: ClaimedJob,
   outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },

@@ -1,15 +1,15 @@
-// What becomes of a job that threw: the failure's kind decides, and for transient ones the tries that are left. Crash
-// blame (docs/design/decisions.md#from-a-change-to-a-job): a job whose thread died runs alone from then on; three deaths while
-// it was alone are its own fault.
+// Decides the outcome of a job that threw: by the failure's kind and, for transient failures, by the attempts that are left.
+// Crash blame (docs/design/decisions.md#from-a-change-to-a-job): a job whose thread crashed runs alone from then on. Three
+// crashes while it runs alone are its own fault.
 
 import { type ClaimedJob, CRASHES_ALONE, type JobOutcome } from '../../engine/ports/jobs.ts';
 import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import { afterFailure, type Random, type RetryPolicy, triesFor } from '../../engine/runtime/retry.ts';
 
-/** What decides; `alone` and `crashes` matter to whoever runs tasks in threads. */
+/** The input to the decision. `alone` and `crashes` matter only for tasks that run in threads. */
 export type TriedJob = Pick<ClaimedJob, 'tries'> & Partial<Pick<ClaimedJob, 'alone' | 'crashes'>>;
 
-/** The message of a retry is what the dataset's owner reads meanwhile: which try it was, and why it failed. */
+/** The owner of the dataset reads a retry's message in the meantime: it says which attempt failed, and why. */
 export function decideOutcome(error: unknown, job: TriedJob, policy: RetryPolicy, random: Random): JobOutcome {
   const kind = kindOf(error);
   const message = messageOf(error);
@@ -31,7 +31,7 @@ export function decideOutcome(error: unknown, job: TriedJob, policy: RetryPolicy
   }
 }
 
-/** The job table counts to three as well, but cannot tell the dataset's owner or say what the thread died of. */
+/** The job table counts to three as well, but it cannot tell the dataset's owner or say why the thread crashed. */
 function afterAbort(crashed: boolean, message: string, { alone = false, crashes = 0 }: TriedJob): JobOutcome {
   if (!crashed || !alone || crashes + 1 < CRASHES_ALONE) return { kind: 'requeue', crashed };
   const count = `its worker died ${CRASHES_ALONE} times while it ran alone`;

@@ -1,6 +1,5 @@
-// The job table as the source of one lane: claims are fair between owners (engine/runtime/fair-share.ts) and
-// between plugins (fair-claim.ts), and leave alone the jobs of
-// plugins that do not answer (plugin-breakers.ts).
+// The job table as the source of one lane. Claims are fair between owners (engine/runtime/fair-share.ts) and between plugins
+// (fair-claim.ts), and skip the jobs of plugins that do not answer (plugin-breakers.ts).
 
 import type { LaneSizes } from '../../engine/jobs/lane-metrics.ts';
 import type { Completion, LaneSource } from '../../engine/jobs/lane-options.ts';
@@ -10,10 +9,10 @@ import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import { fairShare } from '../../engine/runtime/fair-share.ts';
 import { planClaim } from './fair-claim.ts';
 
-/** Types whose plugin does not answer at present. */
+/** Data types whose plugin does not answer at present. */
 export interface BlockedTypes {
   blockedTypes(): readonly string[];
-  /** Calls `wake` when there may be fewer of them; the result stops that. */
+  /** Calls `wake` when there may be fewer blocked types. Returns a function that stops watching. */
   watch(wake: () => void): () => void;
 }
 
@@ -21,9 +20,9 @@ export interface JobSourceOptions {
   readonly lane: LaneName;
   readonly jobs: Jobs;
   readonly types: DataTypes;
-  /** Absent for a lane that calls no plugin. */
+  /** Undefined for a lane that calls no plugin. */
   readonly breakers: BlockedTypes | undefined;
-  /** Which plugins do not answer, for a lane that calls none too; default all do. */
+  /** Which plugins do not answer, also for a lane that calls none. Default: all answer. */
   readonly away?: Pick<BlockedTypes, 'blockedTypes'>;
   /** The lane that claims. */
   readonly claimant: () => { readonly sizes: LaneSizes; held(): readonly ClaimedJob[] };
@@ -64,7 +63,7 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
       },
       types,
     );
-    // Before the call: a job that ends during it makes the next claim due.
+    // Set before the call: a job that ends during the call makes the next claim due.
     if (room > 0) this.#heldBack = plan.withheldTypes.length + share.withheld.length > 0;
     const { crowdedTypes } = plan;
     const limit = Math.min(plan.limit, share.limit);

@@ -1,5 +1,5 @@
-// Keeps the leases of claimed jobs alive, and stops a job whose lease is lost: taken over, or not renewed in time.
-// The writes of such a job are refused anyway; stopping it early spares everybody the work.
+// Renews the leases of claimed jobs, and aborts a job whose lease is lost: taken over, or not renewed in time. The job's writes
+// would be rejected anyway; aborting it early saves the work.
 
 import type { ClaimedJob } from '../../engine/ports/jobs.ts';
 import type { Leases } from '../../engine/ports/leases.ts';
@@ -9,7 +9,7 @@ import type { Logger } from '../../engine/runtime/log.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
 
-/** What the keeper needs of a lane. */
+/** What lease renewal needs of a lane. */
 export interface LeaseHolder {
   /** Claimed jobs whose outcome is not written yet. */
   held(): readonly ClaimedJob[];
@@ -17,9 +17,9 @@ export interface LeaseHolder {
 }
 
 export interface LeaseTimes {
-  /** How often all leases are renewed. */
+  /** Interval between renewals of all leases. */
   readonly renewMs: number;
-  /** Without a renewal for so long, a lease may be somebody else's: less than its expiry at the server. */
+  /** After this long without a renewal, another process may hold the lease. Less than the lease's expiry on the server. */
   readonly giveUpMs: number;
 }
 
@@ -37,9 +37,9 @@ export class LeaseKeeper {
   readonly #log: Logger;
   readonly #times: LeaseTimes;
   readonly #bell = new Bell();
-  /** When a lease was renewed last or, at the earliest, claimed: by `name token`. */
+  /** When each lease was last renewed or, if never, the earliest time of its claim. Key: `name token`. */
   #renewedAt = new Map<string, number>();
-  /** When the last round began, or the keeper: what was not seen in it was claimed after it. */
+  /** When the last round (or the keeper) started. A lease not seen in that round was claimed after it started. */
   #roundAt = Number.POSITIVE_INFINITY;
 
   constructor(
@@ -66,12 +66,12 @@ export class LeaseKeeper {
       await this.#bell.wait(this.#clock, waitMs);
       if (signal.aborted) return;
       const renewed = await this.renewAll(signal);
-      // Time runs against us: sooner again, and a look whether any lease is too old by now.
+      // Time is running out: retry sooner, and check whether any lease is too old by then.
       waitMs = renewed ? this.#times.renewMs : this.#times.renewMs / 4;
     }
   }
 
-  /** Has all leases renewed now: after a time in which this process may have been taken for dead. */
+  /** Renews all leases now. Call it after a pause in which other processes may have considered this one dead. */
   renewSoon(): void {
     this.#bell.ring();
   }
@@ -80,11 +80,11 @@ export class LeaseKeeper {
   async renewAll(signal: AbortSignal): Promise<boolean> {
     const now = this.#clock.now();
     const held = this.#held();
-    // One seen first was claimed since the last round, perhaps at its beginning.
+    // A lease seen for the first time was claimed since the last round, perhaps at its start.
     const seenFirst = Math.min(now - this.#times.renewMs, this.#roundAt);
     this.#roundAt = now;
     this.#renewedAt = new Map(held.map(({ job }) => [keyOf(job), this.#renewedAt.get(keyOf(job)) ?? seenFirst]));
-    // Before anything is asked: a process that stood still must not go on with what has become somebody else's.
+    // Before any request: after the process was suspended, it must not go on with jobs that another process may hold.
     this.#stopOld(held);
     if (held.length === 0) return true;
     using limit = deadline(this.#clock, this.#times.renewMs / 2, signal, () => transient('leases: no answer in time'));
@@ -102,7 +102,7 @@ export class LeaseKeeper {
       this.#log.warn({ err: messageOf(error), leases: held.length }, 'leases could not be renewed');
       return false;
     } finally {
-      // The round may have lasted: this process may have stood still in it, with jobs that were claimed since it began.
+      // The round may have taken long: the process may have been suspended, with jobs claimed since the round started.
       if (!signal.aborted) this.#stopOld(this.#held());
     }
   }
@@ -116,13 +116,13 @@ export class LeaseKeeper {
     for (const { job, holder } of held) {
       if ((this.#renewedAt.get(keyOf(job)) ?? this.#roundAt) >= oldest) continue;
       this.#stop(job, holder, 'not renewed in time');
-      // Once is enough.
+      // Abort it only once.
       this.#renewedAt.set(keyOf(job), Number.POSITIVE_INFINITY);
     }
   }
 
   #stop(job: ClaimedJob, holder: LeaseHolder, how: string): void {
-    // Its outcome may have been written meanwhile, and the lease released by that.
+    // Its outcome may have been written in the meantime, which releases the lease.
     if (!holder.held().some((other) => keyOf(other) === keyOf(job))) return;
     this.#log.warn({ lane: job.lane, dataset: job.dataset, event: job.eventId, how }, 'lease of a running job lost');
     holder.abortJob(job.id, aborted(`lease of ${job.lease.name} lost: ${how}`));

@@ -1,5 +1,5 @@
-// How many jobs wait, and how long: read from the job table every few seconds and not at a scrape, so that whoever
-// scrapes often costs the database nothing.
+// How many jobs wait, and for how long. Read from the job table every few seconds instead of at each scrape, so frequent
+// scrapes cost the database nothing.
 
 import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { Child } from '../../engine/runtime/child.ts';

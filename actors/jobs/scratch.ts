@@ -1,5 +1,5 @@
-// Scratch folders: one per run of a job, removed with it. The folder of a whole process is removed at its start, since
-// whatever a dead process left there belongs to jobs that run again from the beginning.
+// Scratch folders: one per attempt of a job, removed when the attempt ends. The process's root folder is emptied at startup:
+// whatever a crashed process left there belongs to jobs that start over.
 
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,18 +12,20 @@ export class Scratch {
     this.#root = root;
   }
 
-  /** Makes the root empty. */
+  /** Empties the root folder. */
   async clear(): Promise<void> {
     await rm(this.#root, { recursive: true, force: true });
     await mkdir(this.#root, { recursive: true, mode: 0o700 });
   }
 
-  /** Runs `work` with an empty folder of the job's own; its name carries the lease token, so no two runs share one. */
+  /**
+   * Runs `work` with an empty folder for this job. The folder's name includes the lease token, so no two attempts share one.
+   */
   using<Result>(job: ClaimedJob, work: (folder: string) => Promise<Result>): Promise<Result> {
     return this.named(`${job.lane}-${job.dataset}-${job.lease.token}`, work);
   }
 
-  /** @param name of this run alone */
+  /** @param name unique to this run */
   async named<Result>(name: string, work: (folder: string) => Promise<Result>): Promise<Result> {
     const folder = join(this.#root, name);
     await rm(folder, { recursive: true, force: true });
@@ -31,7 +33,7 @@ export class Scratch {
     try {
       return await work(folder);
     } finally {
-      // What a run started may still be writing for a moment after it was killed.
+      // Processes that the run started may write for a moment after they were killed.
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     }
   }

@@ -1,12 +1,12 @@
-// The hard-delete lane: removes what is left of a dataset whose metadata are gone from the store or whose deletion is past
-// taking back, and trims a superseded revision to what its history needs. In this order:
-//   pruning                          everything is removed
-//   metadata there, superseded       trimmed, when the pruner asks
-//   metadata there                   nothing: the event is outdated
-//   metadata gone, a reconciler asks nothing while any object is there: the dataset is malformed, not absent
-//   metadata gone                    everything is removed
-// Everything: targets, then objects, then the cache's rows. Each step may be repeated, and what tells that there is
-// something to remove goes last, so that a crash anywhere is followed by the rest.
+// The hard-delete lane removes what is left of a dataset whose metadata are gone from the store or whose deletion can no longer
+// be undone. It also trims a superseded revision to what its history needs. The first row that applies decides:
+//   pruning                           everything is removed
+//   metadata exist, superseded        trimmed, if the pruner requested the job
+//   metadata exist                    nothing: the event is outdated
+//   metadata gone, from a reconciler  nothing while any object exists: the dataset is malformed, not absent
+//   metadata gone                     everything is removed
+// "Everything" means targets, then objects, then the cache's rows. Each step is idempotent, and the evidence that something
+// must be removed goes last, so after a crash anywhere the job resumes.
 
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { EventSource } from '../../engine/model/event.ts';
@@ -31,7 +31,7 @@ export interface HardDeleteLanePorts {
 }
 
 const RECONCILERS: readonly EventSource[] = ['full-reconciler', 'slim-reconciler'];
-/** What a superseded revision keeps until the newest one is pruned, beside its properties and shares. */
+/** What a superseded revision keeps until the newest one is pruned, besides its properties and shares. */
 const HISTORY = ['vdi-meta.json', 'vdi-manifest.json', 'import-ready.zip', 'revised-flag', 'delete-flag'];
 
 export class HardDeleteLane implements JobHandler {
@@ -46,7 +46,7 @@ export class HardDeleteLane implements JobHandler {
 
   async run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome> {
     const { catalog, store } = this.#ports;
-    // A store that does not answer proves nothing about what it holds.
+    // A store that does not answer would look empty.
     await store.probe(signal);
     const record = await catalog.find(job.dataset, signal);
     if (record?.state === 'pruning') await this.#remove(job, record, signal);
@@ -58,16 +58,16 @@ export class HardDeleteLane implements JobHandler {
     return DONE;
   }
 
-  /** The dataset is gone for its owner already; who runs the site finds what failed in the job table. */
+  /** For its owner the dataset is gone already. Operators find the failure in the job table. */
   async report(): Promise<void> {}
 
   /**
-   * Also for a dataset that the cache does not know. One that is being received cannot be meant: its metadata are put
-   * last and removed only when the upload is given up.
+   * Also for a dataset that the cache does not know. It cannot be an upload in progress: an upload writes the metadata last,
+   * and they are removed only when the upload is abandoned.
    */
   async #remove(job: ClaimedJob, record: DatasetRecord | undefined, signal: AbortSignal): Promise<void> {
     const { catalog, store } = this.#ports;
-    // Other lanes keep off from here on, were it to take long.
+    // From here on other lanes skip the dataset, in case the removal takes long.
     if (record && !isDeleted(record.state))
       await catalog.write(job.dataset, job.lease, [{ set: 'state', state: 'deleting' }], signal);
     await this.#purge(job, record, signal);
@@ -81,12 +81,12 @@ export class HardDeleteLane implements JobHandler {
     await this.#purge(job, record, signal);
     const files = (['installFiles', 'documentFiles'] as const).map((set) => ({ set, files: [] }));
     await catalog.write(job.dataset, job.lease, [...files, { set: 'trimmed' }], signal);
-    // While it is there, the revision counts as not trimmed.
+    // As long as this object exists, the revision counts as not trimmed.
     await removeObjects(store, job, ['install-ready.zip'], isHistory, signal);
     this.#log('info', job, 'superseded revision trimmed');
   }
 
-  /** Every enabled target, for the metadata that named them may be gone. */
+  /** From every enabled target, because the metadata that list the targets may be gone. */
   async #purge(job: ClaimedJob, record: DatasetRecord | undefined, signal: AbortSignal): Promise<void> {
     const { catalog, targets } = this.#ports;
     const attempts = await catalog.attempts(job.dataset, signal);
@@ -97,7 +97,7 @@ export class HardDeleteLane implements JobHandler {
     });
   }
 
-  /** Only the pruner has looked how long ago the revision was superseded. */
+  /** Only the pruner has checked how long ago the revision was superseded. */
   async #isToTrim(job: ClaimedJob, { state }: DatasetRecord, signal: AbortSignal): Promise<boolean> {
     if (state !== 'superseded' || job.source !== 'pruner') return false;
     return (await this.#ports.store.head(objectKey(job, 'revised-flag'), signal)) !== undefined;

@@ -1,6 +1,6 @@
-// The import lane: has the plugin validate and convert an upload. Order of effects: manifest, install-ready.zip, the job
-// that installs it (which waits for this one to end), then one transaction with status, messages, files and version. Until
-// that transaction the status is in-progress, and a crash runs the import again.
+// The import lane has the plugin validate and convert an upload. Order of effects: manifest, install-ready.zip, the install job
+// (which waits for this job to end), then one transaction with status, messages, files and version. Until that transaction the
+// status is in-progress, and after a crash the import runs again.
 
 import { type DataType, type DataTypes, typeKey } from '../../engine/model/data-types.ts';
 import type { Manifest } from '../../engine/model/metadata.ts';
@@ -65,7 +65,7 @@ export class ImportLane implements JobHandler {
     signal: AbortSignal,
   ): Promise<void> {
     const record = await this.#ports.catalog.find(job.dataset, signal);
-    // A repeated event that fails says nothing about an import that has ended.
+    // A repeated event that fails must not change the status of an import that has ended.
     if (!record || !isOpen(record)) return;
     const retrying = outcome.kind === 'retry';
     await this.#ports.catalog.write(
@@ -129,21 +129,21 @@ export class ImportLane implements JobHandler {
   ): Promise<void> {
     const { catalog, jobs, store } = this.#ports;
     const before = await readManifest(store, record, signal);
-    // What the user sent is what the upload lane wrote down. Where that is lost, the plugin's list of what it was given
-    // is the best there is.
+    // The upload lane recorded what the user sent. If that record is lost, the plugin's list of its input is the best
+    // available.
     const { rawUploads } = before?.document ?? reply.manifest;
     const manifest = { rawUploads, installReady: reply.manifest.installReady };
     await writeManifest(store, record, manifest, signal);
     const data = await this.#putData(record, reply.dataFile, signal);
     if (typeof data === 'string') {
-      // As if nothing had come of the import.
+      // Undo the manifest, as if the import had produced nothing.
       await writeManifest(store, record, { rawUploads, installReady: [] }, signal);
       const refused = { set: 'import', status: 'invalid', messages: [data] } as const;
       await catalog.write(job.dataset, job.lease, [refused], signal);
       return;
     }
-    // The store announces the archive too. Were that lost, only a full reconciliation would see that nothing is installed:
-    // the cache and the store are in step.
+    // The store also publishes an event for the archive. If that event were lost, only a full reconciliation would notice that
+    // nothing is installed, because the cache and the store are in sync.
     const { owner, dataset, eventId } = job;
     await jobs.enqueue([{ lane: 'install', owner, dataset, eventId, source: 'import-lane' }], signal);
     await catalog.write(
@@ -158,7 +158,7 @@ export class ImportLane implements JobHandler {
     );
   }
 
-  /** Why it was refused, where the owner's quota has no room for it. */
+  /** The stored object, or the reason why it exceeds the owner's quota. */
   async #putData(record: DatasetRecord, file: string, signal: AbortSignal): Promise<ObjectInfo | string> {
     try {
       return await this.#ports.store.put(objectKey(record, 'install-ready.zip'), { file }, {}, signal);
@@ -169,15 +169,15 @@ export class ImportLane implements JobHandler {
   }
 }
 
-/** Uploaded and not imported yet; `in-progress` under our own lease was left by a run that died. */
+/** Uploaded and not imported yet. `in-progress` while we hold the lease was left by an attempt that crashed. */
 function isOpen({ upload, import: imported }: DatasetRecord): boolean {
   if (upload.status !== 'success') return false;
   return imported === undefined || imported.status === 'queued' || imported.status === 'in-progress';
 }
 
 /**
- * A crash may have come between the status that says that this job gave up and the job's own end, which an administrator
- * needs to have it tried again.
+ * A crash may have come between the status that says that this job failed for good and the end of the job itself. An
+ * administrator needs the job's end to retry it.
  */
 const mayHaveGivenUp = ({ upload, import: imported }: DatasetRecord, { tries, crashes }: ClaimedJob): boolean =>
   upload.status === 'success' && imported?.status === 'failed' && tries + crashes > 0;

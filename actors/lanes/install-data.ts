@@ -1,5 +1,5 @@
-// What the plugin is asked for to have a dataset's data on one target. What may be there already is taken away first, so
-// rows are never doubled; where another target has written the rows, only files come (../dataset/shared-data.ts).
+// The plugin calls that install a dataset's data on one target. Whatever may exist there already is uninstalled first, so rows
+// are never duplicated. If another target has written the rows, only files are installed (../dataset/shared-data.ts).
 
 import type { DatasetMetadata } from '../../engine/model/metadata.ts';
 import { INSTALL_KINDS } from '../../engine/model/status.ts';
@@ -18,7 +18,7 @@ export interface InstallDataPorts {
   readonly tasks: TaskRunner;
 }
 
-/** The same for all targets of a run. */
+/** The same for all targets of an attempt. */
 export interface InstallDataWork {
   readonly job: ClaimedJob;
   readonly plugin: string;
@@ -32,7 +32,7 @@ export interface InstallDataWork {
 
 export interface InstallPlace {
   readonly target: InstallTarget;
-  /** An install here may have begun before. */
+  /** An install on this target may have begun before. */
   readonly begun: boolean;
   readonly neighbours: readonly Neighbour[];
 }
@@ -66,7 +66,7 @@ export async function installData(
   );
 }
 
-/** What the plugin said about the data holds here, too. */
+/** The plugin's messages about the data apply to this target too. */
 async function installFiles(
   work: InstallDataWork,
   { target, begun }: InstallPlace,
@@ -87,7 +87,9 @@ async function installFiles(
   return { ...reply, validation: { basic: linesOf(said === undefined ? [] : [said]), community: [] } };
 }
 
-/** Its rows of an older version are about to go: it is due again before they do, and no longer shown. */
+/**
+ * The neighbor's rows of an older version are about to be removed. Before that, it becomes due again and is no longer shown.
+ */
 async function withdraw(
   { job }: InstallDataWork,
   { target, state }: Neighbour,

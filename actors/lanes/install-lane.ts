@@ -1,5 +1,5 @@
-// The install lane: one job per dataset; its due targets run in parallel inside, each as a step of its own, but for those
-// that share a data schema. An install that may have begun before is preceded by an uninstall, so rows are never doubled
+// The install lane: one job per dataset. The job's due targets run in parallel, each as its own step; targets that share a data
+// schema run one after the other. If an install may have begun before, an uninstall precedes it, so rows are never duplicated
 // (install-data.ts). A revision that is installed everywhere supersedes the older ones.
 
 import type { DataType, DataTypes } from '../../engine/model/data-types.ts';
@@ -40,7 +40,7 @@ export interface InstallLanePorts extends StepPorts {
   readonly log: Logger;
 }
 
-/** What all targets of one run share. */
+/** What all targets of one attempt share. */
 interface Work {
   readonly job: ClaimedJob;
   readonly record: DatasetRecord;
@@ -73,7 +73,7 @@ export class InstallLane implements JobHandler {
     return nextTry(results, this.#ports.clock.now());
   }
 
-  /** Steps report themselves; this is about what failed around them. */
+  /** Steps report their own failures; this reports failures outside of them. */
   report(
     job: ClaimedJob,
     outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },
@@ -92,7 +92,7 @@ export class InstallLane implements JobHandler {
     const manifest = await readManifest(store, record, signal);
     if (!type || !payload || !manifest) return undefined;
     const version = versionOf(payload);
-    // An import that had lost its lease may have put the archive again, and could not tell the cache.
+    // An import that had lost its lease may have replaced the archive without being able to update the cache.
     if (!sameVersion(record.sync.data, version))
       await catalog.write(job.dataset, job.lease, [{ set: 'sync', part: 'data', version }], signal);
     return {
@@ -118,7 +118,7 @@ export class InstallLane implements JobHandler {
       attempt,
       conclude: (status) => this.#requestMeta(job, status, signal),
     };
-    // A target that does not answer: its own step waits, the others go on.
+    // If a target does not answer, its own step waits and the others go on.
     const wait = (error: unknown): Promise<StepResult> => {
       const fail = async (): Promise<never> => Promise.reject(error);
       const waiting = { ...step, begun: attempt?.started ? true : undefined, prepare: fail, call: fail };
@@ -130,7 +130,7 @@ export class InstallLane implements JobHandler {
     } catch (error) {
       return wait(error);
     }
-    // Before the rows are there, so that no crash in between can lose it.
+    // Before the rows exist, so that a crash in between cannot lose the request.
     if (state.deletedStatus === 0)
       await requestSharing(this.#ports.jobs, job, record, state, 'install-data-lane', signal);
     if (state.deletedStatus !== 0 || !dataAreDue(state, work.version)) {
@@ -157,7 +157,7 @@ export class InstallLane implements JobHandler {
     return runStep(job, due, this.#retry, this.#ports, signal);
   }
 
-  /** Older revisions stay installed until this one is, on every enabled target that its type applies to. */
+  /** Older revisions stay installed until this one is installed on every enabled target that its type applies to. */
   async #supersede(
     { job, record }: Work,
     results: readonly (StepResult | undefined)[],
@@ -181,13 +181,13 @@ export class InstallLane implements JobHandler {
       );
     const meta = state.messages.meta?.status;
     if (meta === undefined || meta === 'queued') return;
-    // The plugin takes installed metadata away with the data, so they have to be installed again after them.
+    // With the data, the plugin removes installed metadata, so the metadata must be installed again afterwards.
     await target.writeMessage(dataset, 'meta', { status: 'queued' }, job.lease.token, signal);
     const queued = { set: 'install', target: target.id, kind: 'meta', status: 'queued', messages: [] } as const;
     await this.#ports.catalog.write(dataset, job.lease, [queued], signal);
   }
 
-  /** Before the status says that the data are there, so that no crash in between can lose it. */
+  /** Before the status says that the data are installed, so that a crash in between cannot lose the request. */
   async #requestMeta(job: ClaimedJob, status: InstallStatus, signal: AbortSignal): Promise<void> {
     if (status !== 'complete') return;
     const { owner, dataset, eventId } = job;
@@ -197,8 +197,8 @@ export class InstallLane implements JobHandler {
 }
 
 /**
- * An update passes a target over that is away while the cache does not know that the data are there: when the run that
- * installed them died before it said so, or one after it could not ask.
+ * The update-meta lane skips an unavailable target while the cache does not know that the data are installed there. That
+ * happens when the attempt that installed them crashed before it recorded this, or when a later one could not ask the target.
  */
 function metaAreStale({ record: { sync }, properties }: Work, state: ControlState): boolean {
   if (!isInstalled(state)) return false;

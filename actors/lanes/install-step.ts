@@ -1,12 +1,12 @@
-// One step of an install: one kind (meta or data) on one target, with its own tries and next time, so that targets
-// fail and recover independently. The target's control DB holds the status; the cache mirrors it: a final one after it is
-// there, one on the way together with the attempt, in one write.
+// One step of an install: one kind (meta or data) on one target. It has its own attempts and its own next time, so targets fail
+// and recover independently. The target's control DB holds the status and the cache mirrors it. A final status is mirrored
+// after the control DB has it. An intermediate status is mirrored together with the attempt, in one write.
 //
 //   due --running--> complete | failed-validation | missing-dependency | failed-installation   (over)
 //                 -> queued 'try n of 12: reason'                                              (waiting)
-//   `running` without a lease was left by a run that died: due again, after an uninstall for data.
-//   A first call that reached nobody has begun nothing: its marks (`started`, `running`) are taken back, and no uninstall
-//   is owed.
+//   `running` without a lease was left by an attempt that crashed: due again, for data after an uninstall.
+//   If the first call did not reach the plugin, nothing has begun: its marks (`started`, `running`) are removed,
+//   and no uninstall is needed.
 
 import type { InstallKind, InstallStatus } from '../../engine/model/status.ts';
 import type { Catalog, CatalogChange, InstallAttempt, ObjectVersion } from '../../engine/ports/catalog.ts';
@@ -35,24 +35,24 @@ export interface Step {
   readonly target: InstallTarget;
   readonly kind: InstallKind;
   readonly plugin: string;
-  /** Stored with a final status: the version that the status speaks of. */
+  /** Stored with a final status: the version that the status applies to. */
   readonly version: ObjectVersion;
   readonly attempt: InstallAttempt | undefined;
   /**
-   * Something of it may be there already. False: a call that reaches nobody leaves nothing to take away. Undefined: the
-   * target did not say, and is not called.
+   * Something may be installed on the target already. False: a call that does not reach the plugin leaves nothing to remove.
+   * Undefined: the target did not answer, and is not called.
    */
   readonly begun: boolean | undefined;
-  /** Before the status turns `running`: rows that the status needs. */
+  /** Runs before the status becomes `running`: writes the rows that the status needs. */
   prepare(signal: AbortSignal): Promise<void>;
   call(signal: AbortSignal): Promise<InstallReply>;
-  /** After a final reply and before its status is written. */
+  /** Runs after a final reply and before its status is written. */
   conclude?(status: InstallStatus, signal: AbortSignal): Promise<void>;
 }
 
 export type StepResult =
   | { readonly kind: 'over'; readonly status: InstallStatus }
-  /** Not before this time, in milliseconds since 1970. */
+  /** Not due before this time, in milliseconds since 1970. */
   | { readonly kind: 'waiting'; readonly untilMs: number };
 
 interface Answer {
@@ -88,17 +88,17 @@ export async function runStep(
     await writeControl(job, step, answer, signal, step.version);
   } catch (error) {
     if (kindOf(error) === 'aborted' || signal.aborted) throw error;
-    // Once it has answered, whoever cannot be reached is somebody else: the data are there.
+    // Once the plugin has answered, the data are installed, and any later unreachable error is about something else.
     const nobody = called === 'yes' && error instanceof Failure && error.unreachable;
     const untouched = !step.begun && (called === 'no' || nobody);
     return postpone(job, step, { ...attempt, started: started && !untouched }, error, policy, ports, signal);
   }
-  // Said in the control DB, so it is no failure of the step when the rest is not written: the next run does that.
+  // The control DB has the status, so the step does not fail if the rest cannot be written: the next attempt writes it.
   await close(job, step, answer, ports, signal);
   return { kind: 'over', status: answer.status };
 }
 
-/** The step failed in a way that is no answer about the dataset: later again, or given up after the last try. */
+/** The step failed without a result for the dataset: it is retried later, or given up after the last attempt. */
 async function postpone(
   job: ClaimedJob,
   step: Step,
@@ -120,7 +120,7 @@ async function postpone(
   const queued = { status: 'queued', messages: [outcome.kind === 'retry' ? publicOutcome(outcome) : reason] } as const;
   const mirrored = mirrorOf(step, queued);
   const { target, kind } = step;
-  // Marks are taken back at the target first: one that is left after a crash says that something may have begun.
+  // Remove the marks on the target first: a mark that is left after a crash says that something may have begun.
   if (!attempt.started && step.begun === false)
     await unlessAway(() => target.removeMessage(job.dataset, kind, job.lease.token, signal));
   await ports.catalog.write(job.dataset, job.lease, [{ set: 'attempt', ...waiting }, mirrored], signal);
@@ -128,7 +128,7 @@ async function postpone(
   return { kind: 'waiting', untilMs };
 }
 
-/** False when the target does not answer: the step waits for it however long, and is not given up unseen. */
+/** False when the target does not answer: the step then waits for it without limit, because giving up would stay unseen. */
 async function giveUp(
   job: ClaimedJob,
   step: Step,
@@ -142,13 +142,13 @@ async function giveUp(
   } catch (error) {
     if (kindOf(error) === 'aborted') throw error;
     if (kindOf(error) === 'transient') return false;
-    // Such as a dataset whose rows the target refuses: only the mirror can tell its owner.
+    // For example, the target rejects the dataset's rows: only the mirror can tell the owner.
   }
   await close(job, step, answer, ports, signal);
   return true;
 }
 
-/** The mirror has it, or will have it: a target that does not answer is told by the next try. */
+/** The mirror has the status or will have it. A target that does not answer gets it with the next attempt. */
 async function unlessAway(write: () => Promise<void>): Promise<void> {
   try {
     await write();
@@ -173,7 +173,7 @@ function mirrorOf({ target, kind }: Step, { status, messages }: Answer): Catalog
   return { set: 'install', target: target.id, kind, status, messages: linesOf(messages) };
 }
 
-/** Of a final answer: the control DB has it, or cannot take it. */
+/** Finishes a step with a final answer, which the control DB has or cannot store. */
 async function close(
   job: ClaimedJob,
   step: Step,
@@ -206,7 +206,7 @@ function attemptOf(step: Step): InstallAttempt {
   return step.attempt ?? { target: step.target.id, kind: step.kind, tries: 0, notBefore: undefined, started: false };
 }
 
-/** Done when every step is over; else again when the first waiting one is due. Steps count their own tries. */
+/** Done when every step is over. Otherwise retries when the first waiting step is due. Steps count their own attempts. */
 export function nextTry(results: readonly (StepResult | undefined)[], nowMs: number): JobOutcome {
   const waiting = results.flatMap((result) => (result?.kind === 'waiting' ? [result.untilMs] : []));
   if (waiting.length === 0) return DONE;

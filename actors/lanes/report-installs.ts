@@ -1,6 +1,5 @@
-// What the owner reads when an install or update-meta job failed as a whole, with no target to blame: the store away, a
-// document that cannot be read. Only the mirror is written; the targets' own statuses stay what they are, so that the
-// next run of the job finds the same work.
+// What the owner reads when an install or update-meta job failed as a whole, for example because the store is unavailable. Only
+// the mirror is written. The targets' own statuses stay as they are, so the next attempt finds the same work.
 
 import type { InstallKind } from '../../engine/model/status.ts';
 import type { Catalog, CatalogChange, DatasetRecord } from '../../engine/ports/catalog.ts';
@@ -25,7 +24,7 @@ export async function reportInstalls(
   if (changes.length > 0) await catalog.write(job.dataset, job.lease, changes, signal);
 }
 
-/** Nothing final is known of it; metadata are due only where the data are installed. */
+/** The target has no final status yet. Metadata are due only where the data are installed. */
 function isOpen(
   record: DatasetRecord,
   target: DatasetRecord['installs'][number]['target'],

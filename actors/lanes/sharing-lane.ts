@@ -1,13 +1,13 @@
-// The sharing lane: brings what owner and recipients said about shares from the object store into the cache, and then
-// into every install target that has rows of the dataset. Each database keeps the version of all share documents that
-// it reflects, so an event without a change writes nothing.
+// The sharing lane copies share offers and receipts from the object store into the cache, and then into every install target
+// that has rows of the dataset. Each database keeps the version of all share documents that it reflects, so an event without a
+// change writes nothing.
 //
-//   the recipient sees it       while the offer says grant and the receipt accept
-//   the share is open           granted, no receipt: the cache lists it, no target shows it
-//   not seen                    revoked, rejected, or a document is gone or malformed
+//   the recipient sees the dataset   while the offer says grant and the receipt says accept
+//   the share is open                granted, no receipt: the cache lists it, no target shows it
+//   not seen                         revoked, rejected, or a document is gone or malformed
 //
-// A target without rows yet is passed over: update-meta and install make them, and ask for this lane again (see
-// requestSharing). A superseded dataset is uninstalled everywhere, so it is shared in the cache alone.
+// A target without rows is skipped: update-meta and install create the rows and enqueue this lane again (see requestSharing). A
+// superseded dataset is uninstalled everywhere, so its shares go to the cache alone.
 
 import { isDeleted } from '../../engine/model/status.ts';
 import type { Catalog, DatasetRecord, ObjectVersion, ShareWords } from '../../engine/ports/catalog.ts';
@@ -30,7 +30,7 @@ export interface SharingLanePorts {
   readonly log: Logger;
 }
 
-/** What the store says, in which version; the documents are read when a database needs them, once. */
+/** The shares in the store and their version. The documents are read once, when a database needs them. */
 interface Shares {
   readonly version: ObjectVersion;
   words(): Promise<readonly ShareWords[]>;
@@ -66,14 +66,14 @@ export class SharingLane implements JobHandler {
   }
 
   /**
-   * Sharing has no status that an owner could read: the cache was written first, and what they see there is what the
-   * store says. A target that is behind is the operator's business, in the log and in the job table.
+   * Sharing has no status that an owner could read. The cache is written first, so owners see there what the store says. A
+   * target that lags behind concerns the operator, who finds it in the log and in the job table.
    */
   async report(): Promise<void> {}
 
   /**
-   * All that are enabled, whether or not the data type applies to them (any more): whoever was shown a dataset loses
-   * sight of it by a revocation, also when its plugin has been taken away.
+   * All enabled targets, whether or not the data type (still) applies to them: a revocation must hide the dataset even if its
+   * plugin has been removed.
    */
   #targetsOf(record: DatasetRecord): readonly InstallTarget[] {
     return record.metadata.installTargets.flatMap((id) => this.#ports.targets.get(id) ?? []);

@@ -1,9 +1,10 @@
-// The soft-delete lane: takes a dataset that is deleted, or superseded by a newer revision, away from its install targets.
-// Its objects stay, for an undelete and for its history. States of the cache, by the flags in the store:
+// The soft-delete lane uninstalls a dataset that is deleted, or superseded by a newer revision, from its install targets. Its
+// objects stay, for an undelete and for the history. States in the cache, by the flags in the store:
 //   delete-flag          live, superseded -> deleting -> deleted (nothing of it is installed anywhere)
 //   revised-flag alone   live -> superseded
-// The state is written first: from then on no other lane works on the dataset. It is written only in the place of the one
-// that was read before the flags: who takes a deletion back removes the flag and writes the state, and both stand.
+// The state is written first, so that from then on no other lane works on the dataset. It is written only if it still is the
+// state that was read before the flags. An undelete removes the flag and then writes the state, so neither of its effects is
+// overwritten.
 
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
@@ -24,7 +25,7 @@ export interface SoftDeleteLanePorts extends SnapshotPorts {
 
 type Flags = ReadonlySet<RevisionFlag>;
 
-/** States in which nothing of a dataset is to be installed anywhere, and which may be taken back. */
+/** States in which nothing of a dataset may be installed anywhere, and which can be undone. */
 const WITHDRAWN: readonly DatasetState[] = ['superseded', 'deleting', 'deleted'];
 
 export class SoftDeleteLane implements JobHandler {
@@ -45,7 +46,7 @@ export class SoftDeleteLane implements JobHandler {
     const record = known ? await this.#mark(job, known, flags, signal) : await this.#register(job, signal);
     if (!record || !WITHDRAWN.includes(record.state)) return DONE;
     if (flags.has('delete-flag') && !flags.has('revised-flag')) {
-      // The newest revision takes all others with it.
+      // Deleting the newest revision deletes all others too.
       const older = await flagOlder(store, record, 'delete-flag', signal);
       if (older.length > 0)
         log.info({ dataset: job.dataset, event: job.eventId, older }, 'older revisions deleted with the newest');
@@ -53,16 +54,16 @@ export class SoftDeleteLane implements JobHandler {
     const attempts = await catalog.attempts(job.dataset, signal);
     const removal = { job, record, attempts, types: this.#types };
     await onEachTarget(this.#enabled(record), (target) => uninstallFrom(target, removal, this.#ports, signal));
-    // What a disabled target holds can be taken away only once it is enabled again.
+    // A disabled target can be uninstalled from only once it is enabled again.
     const everywhere = record.metadata.installTargets.every((id) => this.#ports.targets.has(id));
     if (!flags.has('delete-flag') || record.state !== 'deleting' || !everywhere) return DONE;
-    // Scripts may have run for long. Whoever took the deletion back meanwhile said so in the cache, which stands.
+    // Scripts may have run for long. An undelete in the meantime has written its state to the cache, which must stay.
     if (await store.head(objectKey(job, 'delete-flag'), signal))
       await catalog.write(job.dataset, job.lease, [{ set: 'state', state: 'deleted', from: 'deleting' }], signal);
     return DONE;
   }
 
-  /** The dataset is gone for its owner already; who runs the site finds what failed in the job table. */
+  /** For its owner the dataset is gone already. Operators find the failure in the job table. */
   async report(): Promise<void> {}
 
   async #flags(job: ClaimedJob, signal: AbortSignal): Promise<Flags> {
@@ -72,7 +73,7 @@ export class SoftDeleteLane implements JobHandler {
     return flags;
   }
 
-  /** The record in the state that the flags ask for, or that its owner gave it meanwhile. */
+  /** The record in the state that the flags ask for, or in the state that its owner set in the meantime. */
   async #mark(
     job: ClaimedJob,
     known: DatasetRecord,
@@ -86,12 +87,12 @@ export class SoftDeleteLane implements JobHandler {
     return catalog.find(job.dataset, signal);
   }
 
-  /** Undefined when nothing readable is known of the dataset. */
+  /** Undefined when the dataset has no readable metadata. */
   async #register(job: ClaimedJob, signal: AbortSignal): Promise<DatasetRecord | undefined> {
     const { catalog, log } = this.#ports;
     const reading = await readSnapshot(this.#ports, this.#types, job, signal);
     if ('why' in reading) {
-      // For reconciliation to report.
+      // Reconciliation reports it.
       const about = { dataset: job.dataset, owner: job.owner, event: job.eventId };
       log.warn({ ...about, why: reading.why, err: reading.reason }, 'a flagged dataset has no readable metadata');
       return undefined;
@@ -106,7 +107,7 @@ export class SoftDeleteLane implements JobHandler {
   }
 }
 
-/** Whether a deletion is taken back is not decided here: without its flag, a deleted dataset stays what it is. */
+/** An undelete is not decided here: a deleted dataset stays deleted even without its flag. */
 function stateAfter(state: DatasetState, flags: Flags): DatasetState {
   if (isDeleted(state)) return state;
   return flags.has('delete-flag') ? 'deleting' : 'superseded';

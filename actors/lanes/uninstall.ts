@@ -1,9 +1,9 @@
-// Takes a dataset away from one install target, as told by the target's control row:
-//   no row, or 1        over: nothing of it is there
+// Uninstalls a dataset from one install target. The `deletedStatus` of the target's control row decides:
+//   no row, or 1        done: nothing of it is installed
 //   row, nothing begun  -> 1
-//   else                -> 2 (hidden from the site) --plugin's uninstall--> 1
-// Where another target that shares the data schema has the dataset, its files alone are taken away (shared-data.ts).
-// A crash anywhere leaves a row that says what is still to do, and an uninstall may be asked for twice.
+//   otherwise           -> 2 (hidden from the site) --plugin's uninstall--> 1
+// If another target that shares the data schema has the dataset, only its files are removed (shared-data.ts). After a crash
+// anywhere the row shows what is left to do; the uninstall is idempotent.
 
 import { type DataTypes, typeKey } from '../../engine/model/data-types.ts';
 import type { DatasetType } from '../../engine/model/metadata.ts';
@@ -25,7 +25,7 @@ export interface UninstallPorts {
   readonly log: Logger;
 }
 
-/** What all targets of one run share. */
+/** What all targets of one attempt share. */
 export interface Removal {
   readonly job: ClaimedJob;
   /** Undefined for a dataset that only the targets know. */
@@ -35,9 +35,9 @@ export interface Removal {
 }
 
 /**
- * Resolves when nothing of the dataset is installed there and no try of an install is left; true when it has a row. A
- * type without plugin and a script that fails are `rejected`: both wait for a person, who finds the reason in the
- * target's message.
+ * Resolves when nothing of the dataset is installed on the target and no install attempt is left. Returns whether the target
+ * has a row of it. A type without a plugin and a script that fails are `rejected`: both need a person, who finds the reason in
+ * the target's message.
  */
 export async function uninstallFrom(
   target: InstallTarget,
@@ -61,7 +61,7 @@ export async function uninstallFrom(
   return state.present;
 }
 
-/** Does the work for every target, however the others end. The failure that gives the job the best chance is thrown. */
+/** Runs `work` on every target, even if others fail. Throws the failure that leaves the job the best chance of a retry. */
 export async function onEachTarget(
   targets: readonly InstallTarget[],
   work: (target: InstallTarget) => Promise<unknown>,
@@ -90,7 +90,7 @@ async function callPlugin(
     const plugin = state.type && types.find(state.type)?.plugin;
     if (!state.type || !plugin) throw noPlugin(state.type, target);
     const call = { plugin, eventId, dataset, traceparent, target: target.id, type: state.type };
-    // Asked for only now: from here on this target does not count for its neighbours.
+    // Checked only now: from here on this target does not count for its neighbors.
     const kept = areRowsKept(await neighboursOf(target, ports.targets, dataset, signal));
     const reply = await ports.tasks.run(kept ? 'uninstall-files' : 'uninstall', call, {
       signal,
@@ -109,7 +109,7 @@ async function callPlugin(
 const noPlugin = (type: DatasetType | undefined, target: InstallTarget): Failure =>
   rejected(`uninstall from ${target.id}: no plugin is registered for data type ${type ? typeKey(type) : 'unknown'}`);
 
-/** What the plugin said becomes the message of the data's status, which stays. The job's own end does not depend on it. */
+/** Writes the reason as the message of the data's status, which stays. If this fails, the job's outcome is the same. */
 async function tell(
   target: InstallTarget,
   state: ControlState,
@@ -131,7 +131,10 @@ async function tell(
   }
 }
 
-/** Of several targets' failures: what may be well again by itself, so that no target is given up because another one is. */
+/**
+ * Of several targets' failures, the one most likely to pass by itself. So one target's permanent failure does not end the job
+ * for another.
+ */
 export const mostHopeful = (failures: readonly unknown[]): unknown =>
   failures.toSorted((a, b) => hopelessness(a) - hopelessness(b))[0];
 

@@ -1,5 +1,5 @@
-// The update-meta lane: brings metadata from the object store into the cache and into every install target, and has
-// the plugin install it where the data is installed. Other people see a dataset on a target only after that.
+// The update-meta lane copies metadata from the object store into the cache and into every install target. The plugin then
+// installs them where the data are installed. Only after that do other people see the dataset on the target.
 
 import type { DataType, DataTypes } from '../../engine/model/data-types.ts';
 import type { DatasetMetadata } from '../../engine/model/metadata.ts';
@@ -85,7 +85,7 @@ export class UpdateMetaLane implements JobHandler {
     return nextTry(results, this.#ports.clock.now());
   }
 
-  /** Steps report themselves; this is about what failed around them. */
+  /** Steps report their own failures; this reports failures outside of them. */
   report(
     job: ClaimedJob,
     outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },
@@ -94,7 +94,7 @@ export class UpdateMetaLane implements JobHandler {
     return reportInstalls(this.#ports.catalog, job, 'meta', outcome, signal);
   }
 
-  /** The list of properties with every run: it may have changed without the metadata, and the cache knows no version of it. */
+  /** Writes the list of properties in every run: it can change without the metadata, and the cache stores no version of it. */
   async #writeCache(
     job: ClaimedJob,
     known: DatasetRecord,
@@ -133,7 +133,7 @@ export class UpdateMetaLane implements JobHandler {
       return runStep(job, { ...step, prepare: failing }, this.#retry, this.#ports, signal);
     }
     if (state.deletedStatus !== 0) return undefined;
-    // Before the rows are there, so that no crash in between can lose it.
+    // Before the rows exist, so that a crash in between cannot lose the request.
     await requestSharing(this.#ports.jobs, job, record, state, 'update-meta-lane', signal);
     const installed = state.messages.data?.status === 'complete';
     if (installed && !metaIsCurrent(state, work.version)) return runStep(job, step, this.#retry, this.#ports, signal);
@@ -143,7 +143,7 @@ export class UpdateMetaLane implements JobHandler {
     return undefined;
   }
 
-  /** Nothing is installed yet: the rows wait for the data, private. */
+  /** Nothing is installed yet: the rows are written ahead of the data, as private. */
   async #writeAhead(work: Work, target: InstallTarget, signal: AbortSignal): Promise<void> {
     try {
       await this.#writeRows(work, target, false, signal);
@@ -154,8 +154,8 @@ export class UpdateMetaLane implements JobHandler {
   }
 
   /**
-   * Where no data are, nobody sees the rows, and the install makes them itself. Waiting for the target here would hold
-   * back the dataset's install on all the others, since an update goes before an install.
+   * Without data, nobody sees the rows, and the install writes them itself. Waiting for this target would delay the dataset's
+   * install on all the others, because an update runs before an install.
    */
   #passOver(job: ClaimedJob, target: InstallTarget, error: unknown): undefined {
     const about = { dataset: job.dataset, event: job.eventId, target: target.id };
@@ -173,7 +173,7 @@ export class UpdateMetaLane implements JobHandler {
       plugin: type.plugin,
       version: work.version,
       attempt: work.attempts.find((one) => one.target === target.id && one.kind === 'meta'),
-      // They lie with the data and go with them: no mark of theirs makes an uninstall due.
+      // They are stored with the data and removed with them, so their marks never make an uninstall due.
       begun: true,
       prepare: async () => undefined,
       call: () =>

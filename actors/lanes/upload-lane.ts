@@ -1,6 +1,6 @@
-// The upload lane: turns what a user sent into import-ready.zip. Order of effects: manifest, import-ready.zip (its
-// change event starts the import), status, then raw/ removed; a crash anywhere runs the whole job again from raw/.
-// What is at a URL is fetched into raw/ first, once: from then on it is an upload of files.
+// The upload lane turns a user's upload into import-ready.zip. Order of effects: manifest, import-ready.zip (its change event
+// starts the import), status, then raw/ is removed. After a crash anywhere the whole job runs again from raw/. An upload by URL
+// is downloaded into raw/ first, once; from then on it is an upload of files.
 
 import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';
@@ -22,15 +22,15 @@ import type { TaskRunner } from '../tasks/task-map.ts';
 export interface UploadLimits {
   /** Bytes of one upload after unpacking. */
   readonly maxTotalBytes: number;
-  /** What unpacking may cost. */
+  /** Limits for unpacking. */
   readonly archives: Pick<ArchiveLimits, 'maxEntries' | 'maxNameBytes' | 'maxMs'>;
-  /** Absent = uploads by URL are refused. */
+  /** Undefined = uploads by URL are rejected. */
   readonly url?: {
-    /** Bytes of one upload as it is fetched. */
+    /** Bytes of one upload as downloaded. */
     readonly maxUploadBytes: number;
-    /** Bytes that one user may keep. */
+    /** Quota of one user, in bytes. */
     readonly quotaBytes: number;
-    /** Transfers under way at once in this process, so that slow servers leave workers to uploads of files. */
+    /** Concurrent downloads in this process, so that slow servers leave workers for uploads of files. */
     readonly atOnce: number;
   };
 }
@@ -42,7 +42,7 @@ export interface UploadLanePorts {
   readonly tasks: TaskRunner;
 }
 
-/** For a fetch when as many as may be are under way. */
+/** For a download when the limit of concurrent downloads is reached. */
 const LATER: JobOutcome = {
   kind: 'retry',
   delayMs: 5_000,
@@ -73,7 +73,7 @@ export class UploadLane implements JobHandler {
     if (source.kind === 'url' && this.#limits.url && this.#fetching >= this.#limits.url.atOnce) return LATER;
     const at = { owner: record.owner, dataset: record.dataset };
     let files = source.kind === 'files' ? source.files : [];
-    // `failed` here: an administrator has it tried again, or a crash came between that status and the job's own end.
+    // `failed` here: an administrator retries it, or a crash came between that status and the end of the job itself.
     if (record.upload.status === 'failed')
       await catalog.write(job.dataset, job.lease, [{ set: 'upload', status: 'running' }], signal);
     if (record.upload.status === 'running' || record.upload.status === 'failed') {
@@ -98,7 +98,7 @@ export class UploadLane implements JobHandler {
   ): Promise<void> {
     const { catalog, store } = this.#ports;
     const record = await catalog.find(job.dataset, signal);
-    // Once the upload has ended, only its raw files are left to remove: no news for the owner.
+    // Once the upload has ended, only its raw files remain to be removed, which is no news for the owner.
     if (record?.upload.status !== 'running') return;
     const message = publicOutcome(outcome, await this.#ownUrl(job, signal));
     const at = { owner: job.owner, dataset: job.dataset };
@@ -106,13 +106,13 @@ export class UploadLane implements JobHandler {
       await catalog.write(job.dataset, job.lease, [{ set: 'upload', status: 'running', message }], signal);
       return;
     }
-    // What a person should read of our own fault is that it was ours; the log has the rest.
+    // For an internal error the owner reads only that it was internal; the log has the details.
     const status = outcome.failure === 'rejected' ? 'rejected' : 'failed';
     await writeUploadError(store, at, { status, message }, signal);
     await catalog.write(job.dataset, job.lease, [{ set: 'upload', status, message }], signal);
   }
 
-  /** As messages name it: without its query. */
+  /** The URL as messages show it: without its query. */
   async #ownUrl(job: ClaimedJob, signal: AbortSignal): Promise<string | undefined> {
     const source = await this.#ports.uploads.source(job.dataset, signal);
     const url = source?.kind === 'url' ? URL.parse(source.url) : null;
@@ -156,14 +156,14 @@ export class UploadLane implements JobHandler {
       { at, url, scratchDir, limits: { maxUploadBytes, maxFileBytes, quotaBytes, roomBytes } },
       { signal, alone: job.alone, owner: job.owner },
     );
-    // The room may have gone to another upload meanwhile.
+    // Another upload may have used the quota in the meantime.
     if (!(await uploads.grow(job.dataset, size, quotaBytes, signal)))
       throw rejected(overQuota({ quotaBytes, roomBytes: await uploads.room(job.dataset, quotaBytes, signal) }));
     await store.put(fileKey(at, 'raw', name), { file }, { size }, signal);
     return { name, size };
   }
 
-  /** A crash came after the file was whole: it is not fetched again, since the link may not work any more. */
+  /** If a crash came after the download, the file is not downloaded again: the link may not work any more. */
   async #fetchedBefore(at: DatasetAddress, signal: AbortSignal): Promise<FileEntry | undefined> {
     const prefix = fileKey(at, 'raw', '');
     for await (const { key, size } of this.#ports.store.list(prefix, {}, signal))
@@ -198,7 +198,7 @@ export class UploadLane implements JobHandler {
     );
     await writeManifest(store, at, { rawUploads: packed.files, installReady: [] }, signal);
     await store.put(objectKey(at, 'import-ready.zip'), { file: packed.zipFile }, {}, signal);
-    // An earlier try may have said that the upload failed.
+    // An earlier attempt may have recorded that the upload failed.
     await store.remove([objectKey(at, 'upload-error.json')], signal);
     await catalog.write(
       job.dataset,
@@ -211,7 +211,7 @@ export class UploadLane implements JobHandler {
     );
   }
 
-  /** The user's data are at fault: said in the store and in the status; the job itself is done. */
+  /** The user's data are at fault: this is recorded in the store and in the status, and the job itself is done. */
   async #refuse(job: ClaimedJob, at: DatasetAddress, message: string, signal: AbortSignal): Promise<void> {
     const { catalog, store } = this.#ports;
     await writeUploadError(store, at, { status: 'rejected', message }, signal);

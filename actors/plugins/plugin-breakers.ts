@@ -1,7 +1,7 @@
 // One circuit breaker per plugin, fed by the plugin calls of all lanes (docs/design/decisions.md#from-a-change-to-a-job). Only
-// calls that nobody answered count: refused, reset, 502, 503. Any answer closes, be it an error of the plugin's scripts; a
-// time-out, or a failure on our side, says nothing. While one is open, calls fail at once and use up no try, and lanes claim no
-// jobs of the plugin's types.
+// unanswered calls count as failures: refused, reset, 502, 503. Any answer closes the breaker, even an error of the plugin's
+// scripts. A timeout, or a failure on our side, changes nothing. While a breaker is open, calls fail at once without using up
+// an attempt, and lanes claim no jobs of the plugin's types.
 
 import { type DataTypes, typeKey } from '../../engine/model/data-types.ts';
 import { Breaker, type BreakerState, DEFAULT_BREAKER, type Verdict } from '../../engine/runtime/breaker.ts';
@@ -13,7 +13,7 @@ import type { BlockedTypes } from '../jobs/job-source.ts';
 import type { LaneTasks, TaskRunner } from '../tasks/task-map.ts';
 import { measurePluginCalls } from './plugin-metrics.ts';
 
-/** A call that lasts longer has reached the plugin: connections are given up sooner. Its job may go on for hours. */
+/** A call that lasts longer has reached the plugin, because connecting times out sooner. Its job may go on for hours. */
 const ACCEPTED_MS = 30_000;
 
 export interface PluginBreakersParts {
@@ -29,7 +29,7 @@ export class PluginBreakers implements BlockedTypes {
   readonly #metrics: Metrics;
   readonly #open: Gauge<'plugin'>;
   readonly #breakers = new Map<string, Breaker>();
-  /** What wakes the lanes when a probe is due, by plugin. */
+  /** By plugin: cancels the timer that wakes the lanes when a probe is due. */
   readonly #alarms = new Map<string, () => void>();
   readonly #wakes = new Set<() => void>();
 
@@ -52,7 +52,7 @@ export class PluginBreakers implements BlockedTypes {
     return [...this.#breakers.keys()];
   }
 
-  /** The same tasks, those that call a plugin measured (plugin-metrics.ts) and through its breaker. */
+  /** Wraps `tasks`: those that call a plugin are measured (plugin-metrics.ts) and go through its breaker. */
   guard(tasks: TaskRunner): TaskRunner {
     const measured = measurePluginCalls(tasks, { clock: this.#clock, metrics: this.#metrics });
     return {
@@ -69,7 +69,7 @@ export class PluginBreakers implements BlockedTypes {
   }
 
   watch(wake: () => void): () => void {
-    // A function of its own for each who watches.
+    // A new function per watcher, so that the same `wake` can be registered twice.
     const mine = (): void => wake();
     this.#wakes.add(mine);
     return () => this.#wakes.delete(mine);

@@ -1,10 +1,10 @@
-// How the lanes' plugin calls end and how long they take. Measured inside the breakers: a call that an open breaker
-// refuses is none.
+// Outcomes and durations of the lanes' plugin calls. Measured inside of the breakers: a call that an open breaker rejects does
+// not count.
 //
-//   success, invalid, missing-dependency   the plugin's scripts said so
+//   success, invalid, missing-dependency   reported by the plugin's scripts
 //   script-error, server-error             the plugin failed on its side
 //   unanswered                             refused, reset, 502, 503: what the breaker counts
-//   transient, aborted, defect, rejected   any other failure, by its kind; a time-out is transient
+//   transient, aborted, defect, rejected   any other failure, by its kind; a timeout is transient
 
 import { Failure, kindOf } from '../../engine/runtime/failure.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
@@ -16,7 +16,7 @@ export interface PluginMetricsParts {
   readonly metrics: Metrics;
 }
 
-/** Label `call` of the tasks that call a plugin. */
+/** Value of the label `call` for each task that calls a plugin. */
 const CALLS: Partial<Record<keyof LaneTasks, string>> = {
   'import-dataset': 'import',
   'install-data': 'install-data',
@@ -26,7 +26,7 @@ const CALLS: Partial<Record<keyof LaneTasks, string>> = {
   'uninstall-files': 'uninstall-files',
 };
 
-/** The same tasks, those that call a plugin measured. */
+/** Wraps `tasks`: those that call a plugin are measured. */
 export function measurePluginCalls(tasks: TaskRunner, { clock, metrics }: PluginMetricsParts): TaskRunner {
   const calls = metrics.counter('plugin_calls_total', 'Plugin calls by outcome.', ['plugin', 'call', 'outcome']);
   const durations = metrics.histogram(

@@ -1,4 +1,4 @@
-// A plugin server that answered 500: its own fault, which may pass, but not worth all tries of a lane.
+// A plugin server that answered 500: an error on its side that may pass, but is not worth all attempts of a lane.
 
 import { PLUGIN_FAULT_TRIES } from '../../engine/ports/plugin-client.ts';
 import { type Failure, transient } from '../../engine/runtime/failure.ts';

@@ -1,14 +1,14 @@
-// Tasks that write wait for room on the disks: a job whose task cannot begin is tried again without using up a try. What
-// fails while a disk is full is the disk's fault, whatever a script says of the user's data: it uses up a try, since the task
+// Tasks that write wait for free disk space: a job whose task cannot begin is retried without using up an attempt. A failure
+// while a disk is full is blamed on the disk, whatever a script says of the user's data. It uses up an attempt, since the task
 // may have done part of its work.
 
 import type { DiskRoom } from '../../engine/ports/disk-room.ts';
 import { Failure, type FailureOptions, kindOf, transient } from '../../engine/runtime/failure.ts';
 import type { LaneTasks, TaskRunner } from '../tasks/task-map.ts';
 
-/** They make room. */
+/** Tasks that free space. */
 const WITHOUT_ROOM: ReadonlySet<keyof LaneTasks> = new Set(['uninstall', 'uninstall-files']);
-/** Ends of a script that may be due to a full disk. */
+/** Replies of a script that a full disk may have caused. */
 const FAILED: ReadonlySet<unknown> = new Set(['invalid', 'script-error', 'server-error']);
 
 export function roomFirst(tasks: TaskRunner, room: DiskRoom): TaskRunner {

@@ -1,5 +1,5 @@
-// The streams of a merge, each with the dataset that comes next. A stream that is out of order is refused: read on, it would
-// make datasets look absent.
+// The streams of a merge, each with its next dataset. A stream that is out of order fails: reading on would make datasets look
+// absent.
 
 import { type DatasetAddress, datasetPrefix } from '../../engine/model/object-key.ts';
 import type { StoreOrdered } from '../../engine/ports/dataset-index.ts';
@@ -31,12 +31,12 @@ export class MergeCursor<Row extends DatasetAddress> {
     return this.#fault ? undefined : this.#page[this.#place];
   }
 
-  /** Rows have to be asked for. */
+  /** True when more rows must be fetched. */
   get isEmpty(): boolean {
     return this.head === undefined && !this.#over;
   }
 
-  /** Throws what the stream fails with, and when its next row is out of order. */
+  /** Throws the stream's failure, or a defect if its next row is out of order. */
   async fill(): Promise<void> {
     while (this.isEmpty) {
       if (this.#fault) throw this.#fault;
@@ -48,7 +48,7 @@ export class MergeCursor<Row extends DatasetAddress> {
     }
   }
 
-  /** The row at the head when it is this dataset's, which makes room for the next. */
+  /** Returns the row at the head if it is this dataset's, and advances past it. */
   take(at: DatasetAddress): Row | undefined {
     const { head } = this;
     if (head?.owner !== at.owner || head.dataset !== at.dataset) return undefined;
@@ -102,14 +102,14 @@ export async function* storedPages(
   if (grouping.open) yield [grouping.open];
 }
 
-/** In the order of `datasetPrefix`, whose text is not made for it. */
+/** Compares in the order of `datasetPrefix` without building its string. */
 export function comesBefore(a: DatasetAddress, b: DatasetAddress): boolean {
   return a.owner === b.owner ? isBefore(a.dataset, b.dataset) : isBefore(a.owner, b.owner);
 }
 
 /**
- * Whether `a/` comes before `b/`. Owners and ids are ASCII, where the order of strings is that of bytes; of two of which
- * one begins with the other the slash decides: `R/` comes before `R_1/` and after `R-1/`.
+ * Whether `a/` comes before `b/`. Owners and ids are ASCII, so string order is byte order. If one is a prefix of the other, the
+ * slash decides: `R/` comes before `R_1/` and after `R-1/`.
  */
 function isBefore(a: string, b: string): boolean {
   if (a.length < b.length && b.startsWith(a)) return b.charCodeAt(a.length) > SLASH;

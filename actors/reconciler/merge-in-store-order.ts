@@ -19,22 +19,22 @@ export interface MergeSources {
   readonly stored: AsyncIterable<readonly ObjectInfo[]>;
   readonly cache: StoreOrdered<IndexedDataset>;
   readonly targets: ReadonlyMap<TargetId, TargetIndex>;
-  /** Hears of keys that are below no dataset and belong to no other service. */
+  /** Called with keys that are below no dataset and belong to no other service. */
   readonly onStray?: (key: string) => void;
 }
 
 export interface MergedDataset extends DatasetAddress {
   readonly stored: StoredDataset | undefined;
   readonly indexed: IndexedDataset | undefined;
-  /** Of every target that answers; undefined where the target does not know the dataset. */
+  /** Per target that answers; undefined if the target does not know the dataset. */
   readonly installed: ReadonlyMap<TargetId, ControlState | undefined>;
 }
 
 type TargetCursors = ReadonlyMap<TargetId, MergeCursor<InstalledDataset>>;
 
 /**
- * Every dataset that anybody knows, once, in the order of the store's keys.
- * @param onLeftOut hears of an install target that failed; what it knows is not compared from there on
+ * Every dataset that any source knows, once, in the order of the store's keys.
+ * @param onLeftOut called with an install target that failed; its datasets are not compared from there on
  */
 export async function* mergeInStoreOrder(
   sources: MergeSources,
@@ -70,7 +70,7 @@ export async function* mergeInStoreOrder(
   }
 }
 
-/** Takes datasets until rows have to be asked for. */
+/** Takes datasets until more rows must be fetched. */
 function atHand(
   stored: MergeCursor<StoredDataset>,
   cache: MergeCursor<IndexedDataset>,

@@ -1,5 +1,5 @@
-// Whether one dataset has to be looked at, told from the listing of its keys and from what the databases know. Pure. What
-// exactly is to be done about it is found out by the reconciliation lane, which looks again under the dataset's lease.
+// Decides whether one dataset needs work, from the listing of its keys and what the databases know. Pure. What exactly to do is
+// decided by the reconciliation lane, which checks again under the dataset's lease.
 
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
@@ -15,33 +15,33 @@ import type { MergedDataset } from './merge-in-store-order.ts';
 
 export type Verdict =
   | { readonly kind: 'in-sync' }
-  /** `newMetadata`: nobody has read the metadata as they are now; they may be malformed. */
+  /** `newMetadata`: the current metadata have not been read yet and may be malformed. */
   | { readonly kind: 'reconcile'; readonly reason: string; readonly newMetadata: boolean }
   /** No object in the store, but known to a database: a candidate for deletion. */
   | { readonly kind: 'absent' }
-  /** Objects without metadata: the dataset exists, and nothing can be told about it. */
+  /** Objects without metadata: the dataset exists, but nothing can be decided about it. */
   | { readonly kind: 'malformed' }
-  /** Objects without metadata that came a moment ago: an upload, or a removal, under way. */
+  /** Recent objects without metadata: an upload or a removal in progress. */
   | { readonly kind: 'arriving' };
 
 export interface DecisionContext {
   /** Ms since 1970. */
   readonly now: number;
   readonly types: DataTypes;
-  /** A full run goes on with what needs no hurry, and sees the install targets. */
+  /** A full run also continues work that is not urgent, and compares the install targets. */
   readonly full: boolean;
 }
 
-/** Objects younger than this may belong to an upload whose metadata are still to come. */
+/** Objects younger than this may belong to an upload that has not written its metadata yet. */
 const ARRIVING_MS = 60 * 60_000;
-/** A dependency that was missing is looked for again after a day, by full runs (docs/design/decisions.md#lanes). */
+/** Full runs check for a missing dependency again after a day (docs/design/decisions.md#lanes). */
 const DEPENDENCY_MS = 24 * 60 * 60_000;
 
 const IN_SYNC: Verdict = { kind: 'in-sync' };
 const because = (reason: string, newMetadata = false): Verdict => ({ kind: 'reconcile', reason, newMetadata });
 
 export function decide({ stored, indexed, installed }: MergedDataset, context: DecisionContext): Verdict {
-  // Past the point of no return its hard deletion goes on, seen to by the pruner.
+  // Past the point of no return the pruner continues its hard deletion.
   if (indexed?.state === 'pruning' || indexed?.state === 'receiving') return IN_SYNC;
   if (!stored) return { kind: 'absent' };
   const meta = stored.objects['vdi-meta.json'];
@@ -71,7 +71,7 @@ function stateIsDue({ objects }: StoredDataset, state: DatasetState): string | u
   return state === 'live' ? undefined : 'it is superseded no more';
 }
 
-/** Upload and import, from what they leave behind. */
+/** What upload and import still need, judged by the objects that they leave. */
 function filesAreDue(
   { objects, raw }: StoredDataset,
   indexed: IndexedDataset,
@@ -85,7 +85,7 @@ function filesAreDue(
     if (raw.length > 0) return 'its raw upload is left over';
   } else if (indexed.upload === 'running') {
     if (objects['upload-error.json']) return 'its upload was refused';
-    // Under way, as a rule: no hurry to find out.
+    // Usually still in progress, so it is not urgent.
     return full ? 'its upload has not ended' : undefined;
   } else if (indexed.upload !== 'success') return undefined;
   switch (indexed.import) {
@@ -93,10 +93,10 @@ function filesAreDue(
     case 'in-progress':
       return 'its import has not ended';
     case 'complete':
-      // Without the packed upload nothing can be imported again.
+      // Without the packed upload the import cannot be repeated.
       if (!data || !objects['vdi-manifest.json']) return packed ? 'its import left too little' : undefined;
       return sameVersion(indexed.sync.data, data) ? undefined : 'its data have changed';
-    // Final answers, until somebody asks again.
+    // Final until a person requests another attempt.
     case 'invalid':
     case 'failed':
       return undefined;
@@ -120,7 +120,7 @@ function targetsAreDue(
   for (const [id, state] of installed) {
     const reason = type && types.appliesTo(type, id) ? installIsDue(state, data, version, now) : undefined;
     if (reason) return `${reason} ${id}`;
-    // Without a plugin nothing is installed, but what was installed before is shared.
+    // Without a plugin nothing is installed, but what was installed before must still follow the shares.
     if (state?.present && state.deletedStatus === 0 && !sharesInSync(state.sync.shares, shares))
       return `its shares are due on ${id}`;
   }

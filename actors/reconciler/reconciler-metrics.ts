@@ -1,4 +1,4 @@
-// What the reconciler counts.
+// The reconciler's metrics.
 
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 
@@ -6,7 +6,7 @@ const RESULTS = ['listed', 'malformed', 'reconciled', 'absent', 'deleted', 'spar
 
 export interface ReconcilerCounter {
   count(result: (typeof RESULTS)[number], datasets: number): void;
-  /** Of the last full run. */
+  /** Whether the last full run was braked. */
   braked(braked: boolean): void;
 }
 
@@ -15,7 +15,7 @@ export function reconcilerMetrics(metrics: Metrics): ReconcilerCounter {
     'result',
   ]);
   const braked = metrics.gauge('reconciler_braked', '1 when the last full run refused to delete what is absent.');
-  // From zero, so that the first one shows as an increase.
+  // Start at zero so that the first increment is visible as an increase.
   for (const result of RESULTS) datasets.inc({ result }, 0);
   return {
     count: (result, number) => datasets.inc({ result }, number),

@@ -1,12 +1,12 @@
-// What one run of the reconciler has counted, and the brake that is decided from it: whether the listing can be trusted
-// enough to delete what it lacks (docs/design/decisions.md#daemons).
+// The counts of one run of the reconciler, and the brake that depends on them. It says whether the listing can be trusted
+// enough to delete what is missing from it (docs/design/decisions.md#daemons).
 
 import type { TargetId } from '../../engine/model/ids.ts';
 import type { MergedDataset } from './merge-in-store-order.ts';
 
-/** Deletes of one run that are never too many. */
+/** Number of deletes per run that never triggers the brake. */
 const FEW = 10;
-/** Share of a database's datasets that is not too many. */
+/** Share of a database's datasets whose deletion does not trigger the brake. */
 const SHARE = 0.02;
 
 interface Counts {
@@ -19,7 +19,7 @@ export class ReconcilerTally {
   readonly #counts: Map<string, Counts>;
   /** Datasets in the store. */
   listed = 0;
-  /** Of these, such that a database knows. */
+  /** Datasets in the store that a database knows. */
   #found = 0;
 
   constructor(targets: Iterable<TargetId>) {
@@ -43,7 +43,7 @@ export class ReconcilerTally {
     this.#counts.delete(target);
   }
 
-  /** Candidates for deletion by database. */
+  /** Candidates for deletion, by database. */
   get absent(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#counts].map(([name, { absent }]) => [name, absent]));
   }
@@ -52,7 +52,7 @@ export class ReconcilerTally {
     return [...this.#counts.values()].some(({ absent }) => absent > 0);
   }
 
-  /** Why the datasets that the listing lacks must not be deleted unasked; undefined when they may. */
+  /** Why the datasets that are missing from the listing must not be deleted without an order; undefined when they may be. */
   brake(): string | undefined {
     if (!this.anyAbsent) return undefined;
     if (this.listed === 0) return 'the listing of the object store is empty';
@@ -63,7 +63,7 @@ export class ReconcilerTally {
     return `too many datasets are absent from the object store (${list})`;
   }
 
-  /** Why this second look at the same cannot be trusted: it lacks more than the first did. */
+  /** Why this second pass cannot be trusted: more datasets are missing than in the first. */
   exceeds(first: ReconcilerTally): string | undefined {
     for (const [name, { absent }] of this.#counts)
       if (absent > (first.absent[name] ?? 0)) return `the object store lacks more of ${name} than a moment ago`;

@@ -1,5 +1,5 @@
-// When the reconciler runs what: a full run at start and every fullRunInterval where enabled, a slim run whenever neither
-// has run for slimRunInterval (config/REFERENCE.md). Both to the nearest tick of its timer.
+// When the reconciler runs: if enabled, a full run at startup and every fullRunInterval; a slim run when neither kind has run
+// for slimRunInterval (config/REFERENCE.md). Both are rounded to the nearest tick of its timer.
 
 import type { Clock } from '../../engine/runtime/time.ts';
 import { Tunable } from '../../engine/runtime/tunable.ts';
@@ -10,7 +10,7 @@ export interface ReconcilerIntervals {
 }
 
 export interface ReconcilerSchedule extends ReconcilerIntervals {
-  /** False: no full runs by themselves. */
+  /** False: full runs happen only when ordered. */
   readonly enabled: boolean;
 }
 
@@ -28,14 +28,14 @@ export class ReconcilerTimes {
     this.tickMs = new Tunable(tickOf(schedule));
   }
 
-  /** From now on, counted from the runs that were. */
+  /** Applies at once, relative to the past runs. */
   change(intervals: ReconcilerIntervals): void {
     const { fullRunIntervalMs, slimRunIntervalMs } = intervals;
     this.#schedule = { ...this.#schedule, fullRunIntervalMs, slimRunIntervalMs };
     this.tickMs.set(tickOf(this.#schedule));
   }
 
-  /** What is due now. */
+  /** The run that is due now, if any. */
   due(): 'full' | 'slim' | undefined {
     const { enabled, fullRunIntervalMs, slimRunIntervalMs } = this.#schedule;
     const now = this.#clock.now() + this.tickMs.current / 2;
@@ -43,7 +43,9 @@ export class ReconcilerTimes {
     return now - this.#last >= slimRunIntervalMs ? 'slim' : undefined;
   }
 
-  /** Ordered ones too. A full run stands for a slim one; one that fails is due again at the next tick. */
+  /**
+   * Records a run, including an ordered one. A full run counts as a slim one too; one that fails is due again at the next tick.
+   */
   async during<Result>(kind: 'full' | 'slim', run: () => Promise<Result>): Promise<Result> {
     const begun = this.#clock.now();
     this.#last = begun;

@@ -1,10 +1,10 @@
-// The reconciler: compares one listing of the object store with the cache and, in a full run, with every install target,
-// and hands datasets that differ to the lanes.
-//   first pass    what needs something -> reconciliation; what the listing lacks is counted
-//   brake         the listing is not believed (reconciler-tally.ts): nothing is deleted, and the report says why
-//   second pass   full runs only, once the whole first listing succeeded: each dataset that is lacking again is looked for
-//                 by itself, and handed to the hardDelete lane, which looks once more
-// A failure ends the run, and so does the loss of the lead; what was handed over until then is done all the same.
+// The reconciler compares one listing of the object store with the cache and, in a full run, with every install target. It
+// enqueues datasets that differ.
+//   first pass    datasets that need work -> reconciliation lane; datasets missing from the listing are counted
+//   brake         the listing is not trusted (reconciler-tally.ts): nothing is deleted, and the report says why
+//   second pass   full runs only, after the whole first pass succeeded: each dataset that is missing again is looked up
+//                 individually, then enqueued on the hardDelete lane, which checks once more
+// A failure or the loss of the lead ends the run; the jobs enqueued until then run all the same.
 
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { EventSource } from '../../engine/model/event.ts';
@@ -31,7 +31,7 @@ import { ReconcilerTally } from './reconciler-tally.ts';
 export interface ReconcilerPorts {
   readonly store: ObjectStore;
   readonly index: Pick<DatasetIndex, 'page'>;
-  /** Of enabled install targets. */
+  /** Indexes of the enabled install targets. */
   readonly targetIndexes: ReadonlyMap<TargetId, TargetIndex>;
   readonly jobs: Pick<Jobs, 'enqueue'>;
   readonly events: Pick<EventLog, 'nextEventId'>;
@@ -43,17 +43,17 @@ export interface ReconcilerPorts {
 
 export interface ReconcilerOrder {
   readonly kind: ReconcilerRunKind;
-  /** May delete at all. */
+  /** Whether the run may delete anything. */
   readonly performDeletes: boolean;
-  /** Whatever the brake says. */
+  /** Delete even if the brake says no. */
   readonly allowDeletes: boolean;
 }
 
 type Draft = { -readonly [Key in keyof ReconcilerRun]: ReconcilerRun[Key] };
 
-/** Objects read or prefixes listed at once. */
+/** Concurrent reads or listings. */
 const READS_AT_ONCE = 8;
-/** Malformed datasets that one run names in the log. */
+/** How many malformed datasets one run names in the log. */
 const NAMED = 20;
 
 export class Reconciler {
@@ -69,7 +69,7 @@ export class Reconciler {
     this.#metrics = reconcilerMetrics(ports.metrics);
   }
 
-  /** The run under way. */
+  /** The run in progress. */
   get current(): ReconcilerRun | undefined {
     return this.#current;
   }
@@ -78,7 +78,7 @@ export class Reconciler {
     return this.#lastReport;
   }
 
-  /** One run; its report is kept even when it fails. */
+  /** One run. Its report is kept even if the run fails. */
   async runOnce(order: ReconcilerOrder, signal: AbortSignal): Promise<ReconcilerReport> {
     const draft: Draft = {
       ...{ kind: order.kind, startedAt: new Date(this.#ports.clock.now()), listed: 0, malformed: 0, reconciled: 0 },
@@ -105,7 +105,7 @@ export class Reconciler {
   }
 
   async #run(order: ReconcilerOrder, draft: Draft, signal: AbortSignal): Promise<void> {
-    // One that is away must not look empty.
+    // An unavailable store must not look empty.
     await this.#ports.store.probe(signal);
     const targets = new Map(order.kind === 'full' ? this.#ports.targetIndexes : []);
     const first = await this.#compare(order.kind, targets, draft, signal);
@@ -125,7 +125,7 @@ export class Reconciler {
   ): Promise<ReconcilerTally> {
     const tally = new ReconcilerTally(targets.keys());
     const context = { now: this.#ports.clock.now(), types: this.#ports.types, full: kind === 'full' };
-    // Those to be read first apart from the others.
+    // Datasets whose metadata must be read first are collected separately.
     const batch = this.#batch('reconciliation', `${kind}-reconciler`, signal);
     const unread: DatasetAddress[] = [];
     const read = async (): Promise<void> => {
@@ -159,7 +159,7 @@ export class Reconciler {
     return tally;
   }
 
-  /** How far it has come. */
+  /** Updates the progress in the report and the metrics. */
   #tell(draft: Draft, { listed }: ReconcilerTally, { handedOver }: JobBatch): void {
     this.#metrics.count('listed', listed - draft.listed);
     draft.listed = listed;
@@ -229,7 +229,7 @@ export class Reconciler {
     return new JobBatch(this.#ports, lane, source, signal);
   }
 
-  /** Whether each one's metadata can be understood; `gone` when they went meanwhile, which makes an event of its own. */
+  /** Whether each dataset's metadata can be parsed. `gone` when they were removed in the meantime, which has its own event. */
   #readable(
     datasets: readonly DatasetAddress[],
     signal: AbortSignal,
@@ -266,7 +266,7 @@ export class Reconciler {
   }
 }
 
-/** In text of its own: what the streams give is part of the text of a whole page, which would be kept with it. */
+/** Copies the strings: those of the streams are slices of a whole page's text and would keep the page in memory. */
 const kept = ({ owner, dataset }: DatasetAddress): DatasetAddress => ({
   owner: copyOf(owner),
   dataset: copyOf(dataset),

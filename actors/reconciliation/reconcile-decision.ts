@@ -1,13 +1,13 @@
-// What the reconciliation of one dataset does about what it finds: a pure function. The object store decides which
-// datasets there are and what they say, each install target what is installed there; the cache is made to say the same.
+// Decides what the reconciliation of one dataset does, as a pure function. The object store is authoritative for which datasets
+// exist and what they contain, and each install target for what is installed there. The cache is updated to match.
 //
-//   not in the cache       registered as what it is, then as below
-//   delete-flag            deleting, uninstalled; its older revisions get the flag, too
-//   revised-flag alone     superseded, uninstalled
-//   neither                live: uploaded, imported, installed, shown and shared as the store says
+//   not in the cache     registered in its state, then as below
+//   delete-flag          deleting, uninstalled; its older revisions get the flag too
+//   revised-flag alone   superseded, uninstalled
+//   neither              live: uploaded, imported, installed, shown and shared as the store says
 //
-// Deciding again after the actions and the jobs that they ask for have ended gives no action. What is under way is left
-// alone: pending jobs of other lanes run before this one, and an answer that is final waits for a person.
+// The decision is idempotent: after the actions and the jobs that they enqueue have ended, it gives no action. Work in progress
+// is left alone: pending jobs of other lanes run before this one, and a final failure waits for a person.
 
 import { objectKey } from '../../engine/model/object-key.ts';
 import { type DatasetState, type ImportStatus, isDeleted } from '../../engine/model/status.ts';
@@ -34,7 +34,7 @@ export function decideReconciliation(snapshot: Snapshot): readonly Action[] {
   return [...(record ? [] : [{ do: 'register', changes } as const]), ...actionsOf(plan)];
 }
 
-/** Metadata and raw files, and nothing that says what became of them. */
+/** Metadata and raw files exist, but no object that shows an outcome of the upload. */
 function isForgottenUpload({ stored: { objects, raw } }: Snapshot): boolean {
   const told = (
     ['import-ready.zip', 'install-ready.zip', 'upload-error.json', 'delete-flag', 'revised-flag'] as const
@@ -47,9 +47,9 @@ function stateOf({ stored: { objects } }: Snapshot, known: DatasetRecord): Datas
   return objects['revised-flag'] ? 'superseded' : 'live';
 }
 
-/** The softDelete lane uninstalls, and says when the dataset is deleted. */
+/** The softDelete lane uninstalls, and sets the state to `deleted`. */
 function decideDeleted(snapshot: Snapshot, known: DatasetRecord, plan: Plan): void {
-  // A disabled target keeps the dataset `deleting`: nobody can say yet that it is uninstalled there.
+  // A disabled target keeps the dataset `deleting`: whether it is uninstalled there is unknown.
   const over = known.state === 'deleted' || (known.state === 'deleting' && snapshot.hasDisabledTarget);
   if (!over || !isUninstalledEverywhere(snapshot)) plan.lanes.add('softDelete');
   if (!snapshot.stored.objects['revised-flag'] && snapshot.older.some((older) => !older.deleteFlag))
@@ -61,19 +61,19 @@ function decideSuperseded(snapshot: Snapshot, known: DatasetRecord, plan: Plan):
   if (!sharesInSync(known.sync.shares, sharesVersion(snapshot.stored.shares))) plan.lanes.add('sharing');
 }
 
-/** As far as the targets answer. */
+/** Judged by the targets that answer. */
 const isUninstalledEverywhere = ({ targets }: Snapshot): boolean =>
   targets.every(({ state }) => state === undefined || isUninstalled(state));
 
 function decideLive(snapshot: Snapshot, known: DatasetRecord, plan: Plan): void {
   const { stored, metaVersion, older, owner } = snapshot;
-  // Before the deletion of an older revision is taken back, so that it does not look live in between.
+  // Before the deletion of an older revision is undone, so that the revision does not look live in between.
   if (allInstalled(snapshot) && older.some(({ revisedFlag }) => !revisedFlag)) plan.flags.push('revised-flag');
   for (const { dataset, deleteFlag } of older)
     if (deleteFlag) plan.removed.push(objectKey({ owner, dataset }, 'delete-flag'));
   if (!sameVersion(known.sync.meta, metaVersion)) plan.lanes.add('updateMeta');
   if (!sharesInSync(known.sync.shares, sharesVersion(stored.shares))) plan.lanes.add('sharing');
-  // Before an import, too: an install passes over a target where the dataset is deleted.
+  // Before an import as well: an install skips a target where the dataset is deleted.
   for (const { id, applies, state } of snapshot.targets)
     if (applies && state && state.deletedStatus !== 0) plan.targets.push({ do: 'reopen', target: id });
   if (!decideUpload(snapshot, known, plan)) return;
@@ -90,7 +90,7 @@ function decideUpload(snapshot: Snapshot, known: DatasetRecord, plan: Plan): boo
       if (typeof manifest === 'object') plan.changes.push({ set: 'uploadFiles', files: manifest.rawUploads });
     }
     if (objects['upload-error.json']) plan.removed.push(objects['upload-error.json'].key);
-    // The upload lane removes them itself, and counts them, as long as it knows of them.
+    // As long as the upload lane knows the upload, it removes the raw files itself and updates the quota.
     if (uploadOpen) plan.lanes.add('upload');
     else plan.removed.push(...raw.map(({ key }) => key));
     return true;
@@ -101,7 +101,7 @@ function decideUpload(snapshot: Snapshot, known: DatasetRecord, plan: Plan): boo
   return false;
 }
 
-/** True when the import is complete, or is known to be from here on. */
+/** True when the import is complete, or becomes complete with this plan. */
 function decideImport(snapshot: Snapshot, known: DatasetRecord, plan: Plan): boolean {
   const { need, ready } = importFacts(snapshot, known.import);
   const { manifest } = snapshot;
@@ -129,13 +129,13 @@ function decideImport(snapshot: Snapshot, known: DatasetRecord, plan: Plan): boo
   return true;
 }
 
-/** Its objects may all be there, but what the plugin said about them is not known: the import lane asks again. */
+/** All objects may exist, but the plugin's result is not known, so the import lane runs again. */
 function wasCutOff({ stored, type }: Snapshot, status: ImportStatus | undefined): boolean {
   const open = status === 'queued' || status === 'in-progress';
   return open && type !== undefined && stored.objects['import-ready.zip'] !== undefined;
 }
 
-/** Work that is asked for comes last: whatever fails before is decided again, whatever was asked for is not lost. */
+/** Jobs are enqueued last: if an earlier action fails, the decision is made again and no request is lost. */
 function actionsOf({ changes, flags, removed, targets, lanes }: Plan): readonly Action[] {
   return [
     ...(changes.length > 0 ? [{ do: 'write', changes } as const] : []),

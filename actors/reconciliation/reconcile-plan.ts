@@ -1,4 +1,4 @@
-// What the reconciliation of one dataset may do, and the plan in which the parts of its decision gather that.
+// The actions that the reconciliation of one dataset may take, and the plan that collects them while it decides.
 
 import type { LaneName } from '../../engine/model/event.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
@@ -6,20 +6,20 @@ import type { CatalogChange } from '../../engine/ports/catalog.ts';
 import type { RevisionFlag } from '../dataset/revisions.ts';
 
 export type Action =
-  /** Everything that the store and the targets know, in one go. */
+  /** Adds everything that the store and the targets know, in one transaction. */
   | { readonly do: 'register'; readonly changes: readonly CatalogChange[] }
-  /** Accepted, and forgotten before it was packed: its raw files are packed as if it had just been accepted. */
+  /** The upload was accepted but lost before it was packed: its raw files are packed as if it had just been accepted. */
   | { readonly do: 'resumeUpload' }
   | { readonly do: 'write'; readonly changes: readonly CatalogChange[] }
-  /** On every older revision that lacks it. */
+  /** Adds the flag to every older revision that lacks it. */
   | { readonly do: 'flagOlder'; readonly flag: RevisionFlag }
   | { readonly do: 'remove'; readonly keys: readonly string[] }
-  /** Deleted there, and wanted again: to be installed from scratch. */
+  /** Deleted on the target, but live again: it must be installed from scratch. */
   | { readonly do: 'reopen'; readonly target: TargetId }
   | { readonly do: 'reinstall'; readonly target: TargetId; readonly message: string | undefined }
   | { readonly do: 'enqueue'; readonly lanes: readonly LaneName[] };
 
-/** What becomes of the parts, gathered, in the order in which it is done. */
+/** The collected actions, in the order in which they are performed. */
 export interface Plan {
   readonly changes: CatalogChange[];
   readonly flags: RevisionFlag[];

@@ -1,5 +1,5 @@
-// A dataset that the cache does not know, as everything else knows it: how it enters the cache when that is built anew.
-// Also what the objects say about the import, which is the same for a dataset that the cache knows. Pure.
+// How a dataset that the cache does not know enters the cache when it is rebuilt: from what the store and the targets know.
+// Also what the objects say about the import, which applies to a dataset that the cache knows too. Pure.
 
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import type { DatasetState, ImportStatus } from '../../engine/model/status.ts';
@@ -12,7 +12,7 @@ import { fileName } from '../dataset/site-targets.ts';
 import type { Snapshot } from './reconcile-snapshot.ts';
 import { mirrorOf } from './reconcile-targets.ts';
 
-/** What an owner reads of an upload that nothing is left of, such as one by URL that was not fetched yet. */
+/** What an owner reads about an upload of which nothing is left, such as one by URL that was not downloaded yet. */
 export const LOST_UPLOAD = {
   status: 'failed',
   message: 'the uploaded files are not in the object store (any more); please upload them again',
@@ -24,13 +24,13 @@ export const LOST_IMPORT = {
 } as const;
 
 export interface ImportFacts {
-  /** `settled`: there is nothing to import, or a person has to decide. */
+  /** `settled`: there is nothing to import, or a person must decide. */
   readonly need: 'needed' | 'settled' | 'impossible';
-  /** All that an import leaves is there. */
+  /** Everything that a complete import produces exists. */
   readonly ready: boolean;
 }
 
-/** An import that failed without a word is run again, to learn why. */
+/** An import that failed without a message runs again, to find out why. */
 export function importFacts(
   { stored, manifest }: Pick<Snapshot, 'stored' | 'manifest'>,
   known: DatasetRecord['import'],
@@ -42,7 +42,7 @@ export function importFacts(
   return { need: ready ? 'settled' : 'needed', ready };
 }
 
-/** What a registration is made from. */
+/** The input of a registration. */
 export type Registrable = Pick<
   Snapshot,
   'stored' | 'manifest' | 'uploadError' | 'metaVersion' | 'shares' | 'targets' | 'hasDisabledTarget'
@@ -76,7 +76,7 @@ export function registration(snapshot: Registrable): readonly CatalogChange[] {
   ];
 }
 
-/** The record that the registration makes. */
+/** The record that the registration creates. */
 export function recordOf(snapshot: Snapshot, changes: readonly CatalogChange[]): DatasetRecord {
   const { owner, dataset, metadata } = snapshot;
   const of = <Set extends CatalogChange['set']>(set: Set) =>
@@ -96,7 +96,7 @@ export function recordOf(snapshot: Snapshot, changes: readonly CatalogChange[]):
   };
 }
 
-/** A dataset that is uninstalled everywhere is deleted at once; else the softDelete lane says when. */
+/** A dataset that is uninstalled everywhere is `deleted` at once; otherwise the softDelete lane sets that state later. */
 function stateOf({ stored: { objects }, targets, hasDisabledTarget }: Registrable): DatasetState {
   const uninstalled = !hasDisabledTarget && targets.every(({ state }) => state !== undefined && isUninstalled(state));
   if (objects['delete-flag']) return uninstalled ? 'deleted' : 'deleting';
@@ -113,7 +113,7 @@ function importOf(snapshot: Registrable): { readonly status: ImportStatus; reado
   const { need, ready } = importFacts(snapshot, undefined);
   if (need === 'impossible') return ready ? { status: 'complete', messages: [] } : LOST_IMPORT;
   if (need === 'settled') return { status: 'complete', messages: [] };
-  // What is left of a superseded revision has no install-ready.zip any more; its manifest tells that it had one.
+  // A trimmed superseded revision has no install-ready.zip any more; its manifest shows that it had one.
   const { manifest } = snapshot;
   const trimmed = objects['revised-flag'] && typeof manifest === 'object' && manifest.installReady.length > 0;
   return { status: trimmed ? 'complete' : 'queued', messages: [] };

@@ -1,5 +1,5 @@
-// Everything that the reconciliation of one dataset is decided from, read once: what the object store holds, what the
-// cache says, what each install target says, and the flags of older revisions. Nothing here writes.
+// All input for the reconciliation of one dataset, read once: from the object store, the cache and each install target, and the
+// flags of older revisions. Nothing here writes.
 
 import type { DataType, DataTypes } from '../../engine/model/data-types.ts';
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
@@ -21,13 +21,13 @@ import { readShares } from '../dataset/stored-shares.ts';
 
 export interface TargetSnapshot {
   readonly id: TargetId;
-  /** The dataset's type is installed here. */
+  /** The dataset's type is installed on this target. */
   readonly applies: boolean;
   /** Undefined when the target did not answer. */
   readonly state: ControlState | undefined;
 }
 
-/** An older revision whose metadata exist. */
+/** An older revision that has metadata. */
 export interface OlderRevision {
   readonly dataset: DatasetId;
   readonly deleteFlag: boolean;
@@ -36,12 +36,12 @@ export interface OlderRevision {
 
 export interface Snapshot extends DatasetAddress {
   readonly nowMs: number;
-  /** A full run of the reconciler asks, which is when what waits for a person may be tried again. */
+  /** Requested by a full run of the reconciler, which may retry what waits for a person. */
   readonly fullRun: boolean;
   readonly stored: StoredDataset;
   readonly metadata: DatasetMetadata;
   readonly metaVersion: ObjectVersion;
-  /** `malformed`: there is one that cannot be read. */
+  /** `malformed`: it exists but cannot be parsed. */
   readonly manifest: Manifest | 'malformed' | undefined;
   readonly uploadError: UploadError | undefined;
   readonly record: DatasetRecord | undefined;
@@ -59,7 +59,7 @@ export interface Snapshot extends DatasetAddress {
   readonly older: readonly OlderRevision[];
 }
 
-/** A dataset that cannot be judged: no object at all, or no metadata that can be read. Never touched. */
+/** A dataset that cannot be reconciled because it has no objects, or no readable metadata. It is never changed. */
 export interface Unjudged {
   readonly why: 'absent' | 'no metadata' | 'malformed metadata';
   readonly reason?: string;
@@ -67,7 +67,7 @@ export interface Unjudged {
 
 export interface Reading {
   readonly snapshot: Snapshot;
-  /** Of targets that did not answer. */
+  /** Errors of targets that did not answer. */
   readonly failures: readonly unknown[];
 }
 
@@ -121,7 +121,7 @@ export async function readSnapshot(
   return { snapshot, failures };
 }
 
-/** What upload and import have left to be read, beside their archives. */
+/** The documents that upload and import leave besides their archives. */
 export async function readLeavings(
   store: ObjectStore,
   at: DatasetAddress,
@@ -173,7 +173,7 @@ async function readOlder(
   return older;
 }
 
-/** What a document that cannot be read says of itself instead. */
+/** Turns the failure of a document that cannot be parsed into a result with its message. */
 async function unlessMalformed<Document extends object>(
   read: () => Promise<Document | undefined>,
 ): Promise<Document | { readonly malformed: string } | undefined> {

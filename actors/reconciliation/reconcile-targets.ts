@@ -1,5 +1,5 @@
-// What reconciliation does about one dataset's install targets, once its import is complete. Each target that answers
-// is decided for itself; its control DB is the truth about it, the cache mirrors that. Pure.
+// What reconciliation does about one dataset's install targets once its import is complete. Each target that answers is decided
+// independently. Its control DB is authoritative, and the cache mirrors it. Pure.
 
 import type { TargetId } from '../../engine/model/ids.ts';
 import { INSTALL_KINDS, type InstallKind } from '../../engine/model/status.ts';
@@ -11,10 +11,10 @@ import { linesOf } from '../dataset/site-targets.ts';
 import type { Plan } from './reconcile-plan.ts';
 import type { Snapshot } from './reconcile-snapshot.ts';
 
-/** A full run tries what a dependency was missing for again, but not more often. */
+/** A full run retries installs with a missing dependency, but no more often than this. */
 const DEPENDENCY_MS = 24 * 60 * 60 * 1000;
 
-/** The versions in the store that the targets are compared with. */
+/** The versions in the store, with which the targets are compared. */
 interface StoredVersions {
   readonly data: ObjectVersion;
   readonly meta: ObjectVersion;
@@ -24,7 +24,7 @@ interface StoredVersions {
 export function decideTargets(snapshot: Snapshot, known: DatasetRecord, plan: Plan): void {
   const { stored, metaVersion, targets, type } = snapshot;
   const data = stored.objects['install-ready.zip'];
-  // Without a plugin nothing can be installed, but what was installed before is shared.
+  // Without a plugin nothing can be installed, but what was installed before must still follow the shares.
   if (!data) return;
   const versions = {
     data: versionOf(data),
@@ -61,13 +61,13 @@ function decideTarget(
   }
 }
 
-/** The dataset's data lie on every enabled target that its plugin applies to, and there is one. */
+/** The dataset's data are installed on every enabled target that its plugin applies to, and there is at least one. */
 export function allInstalled({ targets }: Snapshot): boolean {
   const concerned = targets.filter(({ applies }) => applies);
   return concerned.length > 0 && concerned.every(({ state }) => state !== undefined && isInstalled(state));
 }
 
-/** The mirror's copy of what the target says; undefined when it says nothing. */
+/** The mirror row for the target's message. Undefined when the target has none. */
 export function mirrorOf(
   target: TargetId,
   kind: InstallKind,
@@ -85,8 +85,8 @@ export function mirrorOf(
 }
 
 /**
- * Copies that say something else. A target in the middle of an install is left alone: what the owner reads meanwhile
- * may be newer than what could be written there.
+ * Mirror rows that differ from the target. A target with an install in progress is left alone: the mirror's message may be
+ * newer than the target's.
  */
 function staleMirror(known: DatasetRecord, target: TargetId, state: ControlState): readonly CatalogChange[] {
   return INSTALL_KINDS.flatMap((kind) => {

@@ -1,6 +1,6 @@
-// The reconciliation lane: makes the cache say what the object store and the install targets say about one dataset, and
-// asks the other lanes for the work that this shows to be missing. What to do is reconcile-decision.ts; here it is done.
-// Every action is safe to repeat, and a crash anywhere leaves less to do for the next run.
+// The reconciliation lane updates the cache from the object store and the install targets for one dataset. It enqueues the
+// work that it finds missing on the other lanes. reconcile-decision.ts decides what to do; this file does it. Every action is
+// idempotent, and after a crash anywhere the next attempt has less left to do.
 
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
@@ -37,7 +37,7 @@ export class ReconciliationLane implements JobHandler {
     const log = this.#ports.log.child({ lane: this.lane, dataset: job.dataset, owner: job.owner, event: job.eventId });
     const reading = await readSnapshot(this.#ports, this.#types, job, signal);
     if ('why' in reading) {
-      // Not ours to judge: what is malformed is never taken for absent, and what is absent is another lane's.
+      // Not decided here: a malformed dataset must never be treated as absent, and an absent one is another lane's.
       if (reading.why === 'absent') log.info('dataset is not in the object store');
       else log.warn({ why: reading.why, err: reading.reason }, 'dataset cannot be reconciled');
       return DONE;
@@ -54,18 +54,18 @@ export class ReconciliationLane implements JobHandler {
       try {
         await this.#perform(action, snapshot, job, signal);
       } catch (error) {
-        // A target's failure stops nothing but itself.
+        // A target's failure affects only its own actions.
         if (!('target' in action) || kindOf(error) === 'aborted' || signal.aborted) throw error;
         failures.push(error);
       }
-    // Everything else was decided all the same; the targets that did not answer are decided by the next try.
+    // Everything else was decided all the same; the next attempt decides for the targets that did not answer.
     if (failures.length > 0) throw mostHopeful(failures);
     return DONE;
   }
 
   /**
-   * Nothing to tell: reconciliation has no status of its own, and what the owner reads about upload, import and installs
-   * is said by the lanes that do them. Why it fails is in the log and on the job's row, for administrators.
+   * Nothing to report: reconciliation has no status of its own, and the lanes for upload, import and installs report theirs.
+   * Administrators find its failures in the log and on the job's row.
    */
   async report(): Promise<void> {}
 
@@ -73,7 +73,7 @@ export class ReconciliationLane implements JobHandler {
     const { catalog, jobs, store } = this.#ports;
     switch (action.do) {
       case 'register':
-        // Does nothing for an upload that is being received: its own rows come with its acceptance.
+        // Does nothing for an upload that is being received: accepting it writes its rows.
         return catalog.register(
           snapshot,
           snapshot.metadata,
@@ -110,14 +110,16 @@ export class ReconciliationLane implements JobHandler {
     }
   }
 
-  /** What was installed is gone: it is due again before it counts as live, so that no crash shows it as installed. */
+  /**
+   * The old install is gone. Marks it due again before the dataset counts as live, so that no crash makes it look installed.
+   */
   async #reopen(target: TargetId, job: ClaimedJob, signal: AbortSignal): Promise<void> {
     for (const kind of INSTALL_KINDS)
       await this.#say(target, kind, { status: 'queued', message: undefined }, job, signal);
     await this.#ports.targets.get(target)?.setDeleted(job.dataset, 0, job.lease.token, signal);
   }
 
-  /** To the control DB first, to its mirror second. */
+  /** Writes to the control DB first, then to its mirror. */
   async #say(
     target: TargetId,
     kind: InstallKind,
@@ -149,7 +151,7 @@ export class ReconciliationLane implements JobHandler {
       eventId: job.eventId,
     } as const;
     const { uploads, store } = this.#ports;
-    // The snapshot is a moment old, and a sweep may have removed what it shows.
+    // The snapshot is slightly old, and a sweep may have removed its objects since.
     const isWhole = async (): Promise<boolean> => {
       const now = await storedDataset(store, { owner, dataset }, signal);
       const there = new Set(now ? objectsOf(now).map(({ key, etag }) => `${key} ${etag}`) : []);
@@ -164,5 +166,5 @@ function keptChanges({ stored }: Snapshot): readonly CatalogChange[] {
   return objects ? [{ set: 'kept', objects }] : [];
 }
 
-/** Documents and property files have lists of their own. */
+/** Documents and property files have their own lists. */
 const isFile = (name: string): boolean => FILE_FOLDERS.some((folder) => name.startsWith(`${folder}/`));

@@ -1,5 +1,4 @@
-// One run of the formatter of BLAST+ in a folder, with nothing of our own environment, for a limited time and with a
-// limited output.
+// One run of the BLAST+ formatter in a folder, with a clean environment, a time limit and an output limit.
 
 import { join } from 'node:path';
 import { toolEnvironment } from '../../engine/model/report/tool-environment.ts';
@@ -11,18 +10,18 @@ import { growsBeyond } from './output-limit.ts';
 import { ReportFailure } from './report-failure.ts';
 
 export const FORMATTER = 'blast_formatter';
-/** Of what is said before a run is ended for its output. */
+/** How many last lines of stderr are kept in case the run is stopped for its output. */
 const SAID_LINES = 100;
 
 export interface FormatterOptions {
-  /** Directory of the programs; on the path when absent. */
+  /** Directory of the programs. Undefined: searched on the PATH. */
   readonly blastBin?: string | undefined;
   /** The child's PATH. */
   readonly path: string;
-  /** Where databases are looked for (BLASTDB). */
+  /** Where databases are searched (BLASTDB). */
   readonly searchPath: readonly string[];
   readonly maxDurationMs: number;
-  /** Of all files together. */
+  /** Sum over all files. */
   readonly maxOutputBytes: number;
 }
 
@@ -30,9 +29,9 @@ export interface FormatterRun {
   /** Unique. */
   readonly runId: string;
   readonly args: readonly string[];
-  /** Holds what is read, and gets what is written. */
+  /** Contains the input, and receives the output. */
   readonly work: string;
-  /** What is read: none of its output. */
+  /** Name of the input file: not counted as output. */
   readonly archive: string;
   readonly home: string;
 }
@@ -48,7 +47,7 @@ export class Formatter {
     this.#clock = clock;
   }
 
-  /** The end of what it said; its output is whole then. Any other end is a {@link ReportFailure}. */
+  /** Resolves with the end of stderr once the output is complete. Any other end throws a {@link ReportFailure}. */
   async run(run: FormatterRun, signal: AbortSignal): Promise<string> {
     const { maxOutputBytes: maxBytes } = this.#options;
     const said: string[] = [];
@@ -64,7 +63,7 @@ export class Formatter {
         if (beyond) limited.abort(aborted(`more than ${maxBytes} bytes`));
       },
     );
-    // Its fault is seen below.
+    // Its error is thrown by the await below.
     watch.catch(() => undefined);
     try {
       const { end, stderrTail } = await this.#runner.run(this.#spec(run, onStderr), limited.signal);

@@ -1,4 +1,4 @@
-// Bytes in a folder while a program writes there. Each file by itself is limited by the system; this limits their sum.
+// Total bytes in a folder while a program writes there. The system limits each single file; this limits their sum.
 
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import type { Clock } from '../../engine/runtime/time.ts';
 
 const LOOK_MS = 500;
 
-/** Of all plain files in the folder itself but the one left out. A file that is gone by then counts nothing. */
+/** Sums the plain files directly in the folder, except one. A file that has disappeared counts as zero. */
 export async function bytesIn(dir: string, except: string): Promise<number> {
   let bytes = 0;
   for await (const { name } of await opendir(dir)) {
@@ -20,7 +20,7 @@ export async function bytesIn(dir: string, except: string): Promise<number> {
   return bytes;
 }
 
-/** True once there is more; false when the signal aborts first. */
+/** True once the files exceed `maxBytes`; false if the signal aborts first. */
 export async function growsBeyond(
   { dir, except, maxBytes }: { readonly dir: string; readonly except: string; readonly maxBytes: number },
   clock: Clock,

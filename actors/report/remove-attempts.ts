@@ -1,4 +1,4 @@
-// Objects that nobody needs any more.
+// Removes objects of reports that are no longer needed.
 
 import { attemptOf, reportPrefix } from '../../engine/model/report-job.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
@@ -24,6 +24,6 @@ export async function removeObjects(
   if (keys.length > 0) await store.remove(keys, signal);
 }
 
-/** Of the attempts up to that one, and whatever else lies there that is no attempt's. */
+/** Removes the objects of all attempts up to `upTo`, and objects that belong to no attempt. */
 export const removeAttempts = (store: Store, { id, upTo }: ReportDebris, signal: AbortSignal): Promise<void> =>
   removeObjects(store, reportPrefix(id), (key) => (attemptOf(id, key) ?? 0) <= upTo, signal);

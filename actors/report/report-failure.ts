@@ -1,9 +1,9 @@
-// Why a report cannot be made, in words for whoever asked for it, with what the formatter said before.
+// Why a report cannot be made, phrased for the user, together with the formatter's stderr up to then.
 
 import { Failure } from '../../engine/runtime/failure.ts';
 
 export class ReportFailure extends Failure {
-  /** The end of what the formatter said. */
+  /** The end of the formatter's stderr. */
   readonly stderr: string;
 
   constructor(message: string, stderr = '', cause?: unknown) {
@@ -13,13 +13,13 @@ export class ReportFailure extends Failure {
   }
 }
 
-/** What was said, and the reason as its last line. */
+/** The stderr, with the reason as its last line. */
 export const withReason = (stderr: string, reason: string): string =>
   `${stderr === '' || stderr.endsWith('\n') ? stderr : `${stderr}\n`}${reason}\n`;
 
 export const oneLine = (text: string): string => text.trim().replace(/\s*[\r\n]+\s*/g, ' ');
 
-/** Where things lie on this machine is nobody's business who reads a report. */
+/** Hides local paths: readers of a report must not learn this machine's directory layout. */
 export function withoutPaths(text: string, names: Readonly<Record<string, string>>): string {
   const longestFirst = Object.keys(names).sort((a, b) => b.length - a.length);
   return longestFirst.reduce(

@@ -1,5 +1,5 @@
-// The folder of one run, gone with it: `work` is the formatter's own, `home` its empty HOME. The folder of a whole
-// process is emptied at its start: what a dead process left there belongs to jobs that run again from the beginning.
+// The folder of one run, removed when the run ends: `work` belongs to the formatter, `home` is its empty HOME. The process's
+// root folder is emptied at startup: whatever a crashed process left there belongs to jobs that start over.
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { Scratch } from '../jobs/scratch.ts';
 export interface ReportFolder {
   readonly work: string;
   readonly home: string;
-  /** For the archive of all files, which is none of the formatter's. */
+  /** For the archive of all files, outside of the formatter's folder. */
   readonly zip: string;
 }
 
@@ -20,12 +20,12 @@ export class ReportFolders {
     this.#scratch = new Scratch(root);
   }
 
-  /** Makes the root empty. */
+  /** Empties the root folder. */
   clear(): Promise<void> {
     return this.#scratch.clear();
   }
 
-  /** Its name carries the attempt, so no two runs share one. */
+  /** The folder's name includes the attempt, so no two runs share one. */
   using<Result>(
     { id, attempt }: Pick<ReportClaim, 'id' | 'attempt'>,
     run: (folder: ReportFolder) => Promise<Result>,

@@ -1,4 +1,4 @@
-// Report jobs on the engine's lane, with their queue as its source. Each job's end is logged once, with its id.
+// Runs report jobs on an engine lane with their queue as its source. Logs the end of every job once, with its id.
 
 import { Lane } from '../../engine/jobs/lane.ts';
 import { traceIdOf } from '../../engine/model/traceparent.ts';
@@ -15,7 +15,7 @@ import { ReportSource } from './report-source.ts';
 export interface ReportLaneOptions {
   readonly queue: ReportQueue;
   readonly run: Pick<ReportRun, 'run'>;
-  /** Jobs that wait in memory, and jobs worked on at once. */
+  /** Jobs that wait in memory, and jobs processed at once. */
   readonly queueSize: number;
   readonly workerCount: number;
   readonly clock: Clock;
@@ -47,7 +47,7 @@ export function reportLane(options: ReportLaneOptions): ReportLane {
   return lane;
 }
 
-/** How the job ended, whatever happened. Never rejects. */
+/** The job's outcome, whatever happened. Never rejects. */
 export async function runReport(
   claim: ReportClaim,
   options: Pick<ReportLaneOptions, 'run' | 'clock' | 'log' | 'random'>,
@@ -63,7 +63,7 @@ export async function runReport(
     log.info({ ms: clock.now() - begun, outcome: outcome.kind }, 'report made');
     return outcome;
   } catch (thrown) {
-    // Whatever the work turned our abort into, the abort is the reason.
+    // If the signal aborted, that is the reason, whatever error the run made of it.
     const error: unknown = signal.aborted ? signal.reason : thrown;
     const outcome = outcomeOf(error, claim, options);
     const level = kindOf(error) === 'defect' ? 'error' : outcome.kind === 'failed' ? 'warn' : 'info';
@@ -72,7 +72,7 @@ export async function runReport(
   }
 }
 
-/** What becomes of a job whose run threw. */
+/** The outcome of a job whose run threw. */
 export function outcomeOf(
   error: unknown,
   claim: Pick<ReportClaim, 'tries'>,
@@ -81,7 +81,7 @@ export function outcomeOf(
   if (kindOf(error) === 'aborted') return again(clock, 0, false);
   const next = afterFailure(RETRIES.report, claim.tries, error, random);
   if (next.kind === 'again') return again(clock, next.delayMs, next.countTry);
-  // Foreign errors may name paths and addresses; ours are written to be read.
+  // Other errors may contain paths and addresses; a Failure's message is written for users.
   const reason = oneLine(error instanceof Failure ? error.message : 'an internal error; the log says more');
   const stderr = withReason(error instanceof ReportFailure ? error.stderr : '', reason);
   return { kind: 'failed', ended: new Date(clock.now()), reason, stderr };
@@ -93,7 +93,7 @@ const again = (clock: Clock, delayMs: number, countTry: boolean): ReportOutcome 
   countTry,
 });
 
-/** Extends the leases of what the lane holds, and stops the runs whose lease is over. Call every 10 s. */
+/** Renews the leases of the lane's jobs and aborts the runs whose lease is lost. Call it every 10 s. */
 export async function renewReports(
   lane: Pick<ReportLane, 'held' | 'abortJob'>,
   queue: Pick<ReportQueue, 'renew'>,
@@ -101,7 +101,7 @@ export async function renewReports(
   signal: AbortSignal,
 ): Promise<void> {
   for (const { id, attempt } of await queue.renew(lane.held(), signal)) {
-    // Its outcome may have been written meanwhile, and the lease ended by that.
+    // Its outcome may have been written in the meantime, which ends the lease.
     if (!lane.held().some((one) => one.id === id && one.attempt === attempt)) continue;
     log.warn({ report: id, attempt }, 'lease of a running report lost');
     lane.abortJob(id, aborted(`lease of report ${id} lost`));

@@ -1,12 +1,12 @@
-// Metrics of what makes reports; the lane has its own.
+// Metrics of the report runs; the lane has its own.
 
 import type { FormatType } from '../../engine/model/report/format-types.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 
 export interface ReportMetrics {
-  /** The formatter ended, however it did. */
+  /** The formatter ended, successfully or not. */
   ran(type: FormatType, ms: number): void;
-  /** A report was kept, in so many bytes without its archive. */
+  /** A report was stored; `bytes` is its size without its archive. */
   kept(bytes: number): void;
 }
 

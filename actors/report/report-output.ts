@@ -1,4 +1,4 @@
-// What the formatter left in its folder, by the names that its format type has: nothing else is a part of the report.
+// The formatter's output files, by the names of its format type. Nothing else is part of the report.
 
 import { lstat, opendir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export interface OutputFile extends ReportFile {
   readonly file: string;
 }
 
-/** The file or the index first, then those of the queries in their order. */
+/** The file or index first, then the files of the queries in order. */
 export async function collectOutput(
   dir: string,
   type: FormatType,
@@ -28,7 +28,7 @@ export async function collectOutput(
   const files: OutputFile[] = [];
   for (const name of [written, ...names]) {
     const found = await lstat(join(dir, name)).catch(() => undefined);
-    // A link could lead anywhere.
+    // A link could point anywhere.
     if (!found?.isFile()) throw new ReportFailure(`the formatter wrote no ${name}`, stderr);
     files.push({ name, size: found.size, file: join(dir, name) });
   }

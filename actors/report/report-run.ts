@@ -1,6 +1,6 @@
-// One run of a claimed report job: is the data still the same, format it, keep the files. Whoever reads a report is sent to
-// the files of a complete job only, which are those of one attempt: until its outcome is written they are nobody's, so a
-// run that ends anywhere has published nothing.
+// One run of a claimed report job: check that the data are unchanged, format, store the files. Readers get only the files of a
+// complete job, which are those of one attempt. Until the outcome is written, nobody sees an attempt's files, so a run that
+// stops anywhere has published nothing.
 
 import { formatterArguments, REPORT_ARCHIVE } from '../../engine/model/report/command-line.ts';
 import { QUERY_PROGRAMS, type QueryJob } from '../../engine/model/report/query-job.ts';
@@ -19,13 +19,13 @@ import type { ReportFolder, ReportFolders } from './report-folder.ts';
 import type { ReportMetrics } from './report-metrics.ts';
 import { collectOutput, type OutputFile } from './report-output.ts';
 
-/** The query's result in the formatter's folder: no report is called so. */
+/** Name of the query's result in the formatter's folder; no report file has this name. */
 const QUERY_ARCHIVE = 'query-result';
 const ZIP_LEVEL = 1;
-/** For taking back what a run that did not end well has put into the store. */
+/** Deadline for removing what an unsuccessful run has put into the store. */
 const TAKE_BACK_MS = 5_000;
 
-/** Writes a zip; equal files make equal zips. It blocks while it writes: for a worker thread. */
+/** Writes a zip; equal files produce equal zips. It blocks while it writes, so it belongs in a worker thread. */
 export type WriteZip = (
   target: string,
   files: readonly { readonly path: string; readonly file: string; readonly size: number }[],
@@ -56,7 +56,7 @@ export class ReportRun {
     this.#parts = parts;
   }
 
-  /** Rejects with a {@link ReportFailure} when there can be no report, and with other failures when something is away. */
+  /** Rejects with a {@link ReportFailure} when no report is possible, and with other failures when something is unavailable. */
   run(claim: ReportClaim, signal: AbortSignal): Promise<ReportOutcome> {
     return this.#parts.folders.using(claim, async (folder) => {
       const hidden = { [folder.work]: 'work', [folder.home]: 'home', ...this.#databaseDirectories };
@@ -81,7 +81,7 @@ export class ReportRun {
     const stderr = await this.#format(claim, folder, signal);
     const limits = { maxBytes: this.#maxOutputBytes, stderr };
     const output = await collectOutput(folder.work, claim.configuration.formatType, limits);
-    // Made anew while it was read, it would have given an answer from both.
+    // If the database was rebuilt while the formatter read it, the output would mix both versions.
     await this.#compare(claim, query, signal);
     return { files: await this.#keep(claim, output, folder, signal), stderr };
   }
@@ -95,13 +95,13 @@ export class ReportRun {
     return query;
   }
 
-  /** A result names sequences by their place: with another database it would be read wrong, and nobody would tell. */
+  /** A result refers to sequences by position. With another database it would be misread without an error. */
   async #compare({ queryId, fingerprint }: ReportClaim, query: QueryJob, signal: AbortSignal): Promise<void> {
     const { databases } = this.#parts;
     const found = await databases
       .fingerprint(query.databases, QUERY_PROGRAMS[query.program], signal)
       .catch((error: unknown) => {
-        // Somebody moves or replaces it: it may be there again in a moment, and an answer that is kept must not say otherwise.
+        // It is being moved or replaced and may be back in a moment, so this must not become a permanent failure.
         throw kindOf(error) === 'rejected'
           ? transient(withoutPaths(messageOf(error), this.#databaseDirectories), { cause: error })
           : error;
@@ -146,7 +146,7 @@ export class ReportRun {
     return all.map(({ name, size }) => ({ name, size }));
   }
 
-  /** What stays is removed with the debris of the attempt. */
+  /** Whatever remains is removed with the attempt's debris. */
   async #takeBack({ id, attempt }: ReportClaim): Promise<void> {
     const { store, clock, log } = this.#parts;
     using late = deadline(clock, TAKE_BACK_MS, undefined, () => transient('the object store did not answer in time'));

@@ -1,4 +1,4 @@
-// The queue of report jobs as the source of a lane: claims are fair between tenants (engine/runtime/fair-share.ts).
+// The queue of report jobs as the source of a lane. Claims are fair between tenants (engine/runtime/fair-share.ts).
 
 import type { LaneSizes } from '../../engine/jobs/lane-metrics.ts';
 import type { Completion, LaneSource } from '../../engine/jobs/lane-options.ts';
@@ -35,7 +35,7 @@ export class ReportSource implements LaneSource<ReportClaim, ReportOutcome> {
       .held()
       .flatMap((job) => (ended.has(job) ? [] : [job.tenant]));
     const { limit, withheld } = fairShare<Tenant>({ workers, room, held });
-    // Before the call: a job that ends during it makes the next claim due.
+    // Set before the call: a job that ends during the call makes the next claim due.
     if (room > 0) this.#heldBack = withheld.length > 0;
     const completions = done.map(({ job, outcome }) => ({ claim: job, outcome }));
     const claimed = await queue.completeAndFetch(completions, { limit, withheld }, new Date(clock.now()), signal);

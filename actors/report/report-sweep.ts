@@ -1,5 +1,5 @@
-// What has to go: reports that nobody has asked for, and what ended attempts have left in the store. Every process may run
-// it at any time: each step can be done twice.
+// Removes reports that nobody has requested for a while, and what ended attempts have left in the store. Every process may run
+// it at any time: each step is idempotent.
 
 import type { ReportJobId } from '../../engine/model/report/report-job-id.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
@@ -13,7 +13,7 @@ const BATCH = 100;
 export interface ReportSweepParts {
   readonly expiry: ReportExpiry;
   readonly store: Pick<ObjectStore, 'list' | 'remove'>;
-  /** After the last access. */
+  /** Retention after the last access. */
   readonly retentionMs: number;
   readonly clock: Clock;
   readonly log: Logger;
@@ -25,7 +25,7 @@ export interface ReportSweepResult {
   readonly cleaned: number;
 }
 
-/** One job that cannot be cleaned up does not keep the others; the first failure is thrown at the end. */
+/** A job that cannot be cleaned up does not block the others; the first failure is thrown at the end. */
 export async function sweepReports(parts: ReportSweepParts, signal: AbortSignal): Promise<ReportSweepResult> {
   const { expiry, store, retentionMs, clock, log } = parts;
   const before = new Date(clock.now() - retentionMs);

@@ -1,5 +1,5 @@
-// Thread side of the upload lane: fetches the file of an upload by URL into the scratch folder. Its bytes are counted as
-// they come, whatever the server said of their number.
+// Thread side of the upload lane: downloads the file of an upload by URL into the scratch folder. Bytes are counted as they
+// arrive, whatever size the server announced.
 
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
@@ -9,13 +9,13 @@ import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import { defect, rejected, transient } from '../../engine/runtime/failure.ts';
 import type { TaskContext } from './task-context.ts';
 
-/** Bytes. */
+/** In bytes. */
 export interface FetchLimits {
-  /** Of one upload. */
+  /** Per upload. */
   readonly maxUploadBytes: number;
-  /** Of one file that is no archive. */
+  /** Per file that is not an archive. */
   readonly maxFileBytes: number;
-  /** Of all uploads of the owner, and what of it is left for this one. */
+  /** The owner's quota for all uploads, and how much of it is left for this one. */
   readonly quotaBytes: number;
   readonly roomBytes: number;
 }
@@ -23,22 +23,22 @@ export interface FetchLimits {
 export interface FetchUploadInput {
   readonly at: DatasetAddress;
   readonly url: string;
-  /** Ours alone, exists, removed by the caller. */
+  /** Exclusive to this task; exists; the caller removes it. */
   readonly scratchDir: string;
   readonly limits: FetchLimits;
 }
 
 export interface FetchUploadOutput {
-  /** In the scratch folder. */
+  /** Path in the scratch folder. */
   readonly file: string;
-  /** What the upload is called. */
+  /** File name of the upload. */
   readonly name: string;
   readonly size: number;
 }
 
 const WRITE_BYTES = 1024 * 1024;
 
-/** Fails `rejected`, with a sentence for the user, when the URL is at fault; `transient` when it may be well later. */
+/** Fails with `rejected` and a sentence for the user when the URL is at fault; with `transient` when it may work later. */
 export async function fetchUpload(
   input: FetchUploadInput,
   { remote, signal }: Pick<TaskContext, 'remote' | 'signal'>,
@@ -64,10 +64,10 @@ export async function fetchUpload(
     await pipeline(body, counted, createWriteStream(file, { highWaterMark: WRITE_BYTES }), { signal });
   } catch (error) {
     body.destroy();
-    // What the abort made of the pipeline, the abort is the reason.
+    // If the signal aborted, that is the reason, whatever error the pipeline made of it.
     throw signal.aborted ? signal.reason : error;
   }
-  // The server's word for it: what is missing would be lost without a word.
+  // Trust the announced size: otherwise a truncated download would go unnoticed.
   if (found.size !== undefined && size !== found.size)
     throw transient(`${name} has ${size} bytes; the server announced ${found.size}`);
   return { file, name, size };

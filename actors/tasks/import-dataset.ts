@@ -1,4 +1,4 @@
-// Thread side of the import lane: streams the upload to the plugin and takes its reply apart.
+// Thread side of the import lane: streams the upload to the plugin and splits its reply.
 
 import { join } from 'node:path';
 import type { DatasetMetadata, Manifest } from '../../engine/model/metadata.ts';

@@ -1,5 +1,5 @@
-// Thread side of the install and update-meta lanes: one call of a plugin for one target. Bodies are opened here, once
-// per call, so every target gets the whole payload.
+// Thread side of the install and update-meta lanes: one plugin call for one target. Bodies are opened here, once per call, so
+// that every target gets the whole payload.
 
 import type { TargetId } from '../../engine/model/ids.ts';
 import type { DatasetMetadata, DatasetType } from '../../engine/model/metadata.ts';
@@ -24,7 +24,7 @@ export interface InstallDataInput extends InstallMetaInput {
 
 export interface InstallFilesInput extends TargetCall {
   readonly metadata: DatasetMetadata;
-  /** Where the dataset is installed already, with the rows that both targets share. */
+  /** A target where the dataset is installed already, with the rows that both targets share. */
   readonly source: TargetId;
 }
 

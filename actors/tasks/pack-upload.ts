@@ -1,6 +1,6 @@
 // Thread side of the upload lane: turns the raw files of an upload into one clean zip
-// (docs/design/decisions.md#create-and-the-upload-lane). A single archive is repacked entry by entry, folders kept; anything
-// else is zipped as it is.
+// (docs/design/decisions.md#create-and-the-upload-lane). A single archive is repacked entry by entry, with its folders. Any
+// other files are zipped as they are.
 
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -25,11 +25,11 @@ import type { TaskContext } from './task-context.ts';
 
 export interface PackUploadInput {
   readonly at: DatasetAddress;
-  /** What was received, under raw/. */
+  /** The received files, under raw/. */
   readonly files: readonly FileEntry[];
-  /** Names of what desktops add, which was not kept at all. */
+  /** Names of desktop junk files that were discarded on receipt. */
   readonly leftOut?: readonly string[] | undefined;
-  /** Ours alone, exists, removed by the caller. */
+  /** Exclusive to this task; exists; the caller removes it. */
   readonly scratchDir: string;
   readonly limits: ArchiveLimits;
   /** Each starts with a dot; empty = any. */
@@ -37,13 +37,13 @@ export interface PackUploadInput {
 }
 
 export interface PackUploadOutput {
-  /** In the scratch folder. */
+  /** Path in the scratch folder. */
   readonly zipFile: string;
-  /** What the zip holds, with sizes before compression. */
+  /** The zip's entries, with sizes before compression. */
   readonly files: readonly FileEntry[];
-  /** What was received. */
+  /** Bytes received. */
   readonly rawBytes: number;
-  /** What the owner should hear of: files left out, names read in another way. A sentence each. */
+  /** Notes for the owner, one sentence each: files left out, names decoded differently. */
   readonly notes: readonly string[];
 }
 
@@ -52,7 +52,7 @@ type PackContext = Pick<TaskContext, 'store' | 'signal'>;
 const LEVEL = 6;
 const SPOOL_BYTES = 1024 * 1024;
 
-/** Fails `rejected`, with a sentence for the user that names the file and entry, when the upload itself is at fault. */
+/** Fails with `rejected` and a sentence for the user that names the file and entry, when the upload itself is at fault. */
 export async function packUpload(input: PackUploadInput, context: PackContext): Promise<PackUploadOutput> {
   const raw = new RawFiles(input, context);
   const [first, ...others] = raw.files;
@@ -108,7 +108,7 @@ async function* archiveEntries(kind: 'zip' | 'tar.gz', name: string, raw: RawFil
   yield* kind === 'zip' ? zipEntries(name, raw, options) : tarEntries(name, raw, options);
 }
 
-/** A zip's directory stands at its end, so it is read from a local copy. */
+/** A zip's directory is at its end, so we read it from a local copy. */
 async function* zipEntries(name: string, raw: RawFiles, options: ReadOptions): AsyncGenerator<ArchiveEntry> {
   const { signal } = raw.context;
   const copy = join(raw.input.scratchDir, 'upload.zip');
@@ -126,22 +126,22 @@ async function* tarEntries(name: string, raw: RawFiles, options: ReadOptions): A
   yield* readTarGz(body, options, raw.context.signal);
 }
 
-/** The name says archive; so must the first bytes, else the user should know rather than get it packed as it is. */
+/** The name says that it is an archive. If the first bytes disagree, we tell the user instead of packing the file as it is. */
 async function checkMagic(kind: 'zip' | 'tar.gz', name: string, raw: RawFiles): Promise<void> {
   const start = detectArchive(await raw.start(name));
   if (kind === 'zip' ? start !== undefined && start !== 'gzip' : start === 'gzip') return;
   throw rejected(`its name says that it is a ${kind} archive but its content is not`);
 }
 
-/** The files under raw/ and the rules that each has to pass. */
+/** The files under raw/ and the rules that each must satisfy. */
 class RawFiles {
   readonly input: PackUploadInput;
   readonly context: PackContext;
   readonly #extensions: readonly string[];
   readonly notes = new ArchiveNotes();
-  /** Without what desktops add. */
+  /** Without desktop junk files. */
   readonly files: readonly FileEntry[];
-  /** Of the files opened so far. */
+  /** Bytes of the files opened so far. */
   bytes = 0;
 
   constructor(input: PackUploadInput, context: PackContext) {
@@ -181,7 +181,7 @@ class RawFiles {
     const { store, signal } = this.context;
     const key = fileKey(this.input.at, 'raw', name);
     const opened = await store.get(key, range, signal);
-    // Accepted, so it was there: somebody removes it, and the next try sees what became of the dataset.
+    // It existed when the upload was accepted, so it was removed since. The next attempt finds the dataset's new state.
     if (!opened) throw transient(`object ${key} is gone`);
     return opened;
   }

@@ -1,4 +1,4 @@
-// Thread side of the import lane: takes a plugin's import reply apart (vdi-manifest.json, warnings.json, data.zip).
+// Thread side of the import lane: splits a plugin's import reply (vdi-manifest.json, warnings.json, data.zip).
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import type { TaskContext } from './task-context.ts';
 
 export interface SplitImportReplyInput {
   readonly replyFile: string;
-  /** Ours alone, exists, removed by the caller. */
+  /** Exclusive to this task; exists; the caller removes it. */
   readonly scratchDir: string;
 }
 
@@ -28,14 +28,14 @@ export interface ImportReplyParts {
 }
 
 const MAX_JSON_BYTES = 16 * 1024 * 1024;
-/** The plugin is trusted with the size of its data; the object store and the disk have limits of their own. */
+/** The plugin is trusted with the size of its data; the object store and the disk have their own limits. */
 const LIMITS = {
   maxTotalBytes: Number.MAX_SAFE_INTEGER,
   maxFileBytes: Number.MAX_SAFE_INTEGER,
   maxEntries: MAX_ENTRIES,
 };
 
-/** Whatever is wrong with the reply is the plugin's fault: a `defect`. Entries of other names are passed over. */
+/** Any error in the reply is the plugin's fault: a `defect`. Entries with other names are ignored. */
 export async function splitImportReply(
   input: SplitImportReplyInput,
   { signal }: Pick<TaskContext, 'signal'>,
@@ -49,7 +49,7 @@ export async function splitImportReply(
       if (entry.path === 'vdi-manifest.json') manifest = parseManifest(await readText(entry), entry.path);
       else if (entry.path === 'warnings.json') validation = parseWarnings(await readText(entry));
       else if (entry.path === 'data.zip') {
-        // Waits for each write before it asks for the next chunk.
+        // Applies backpressure: awaits each write before it reads the next chunk.
         await writeFile(dataFile, entry.body, { signal });
         dataBytes = entry.size;
       }
@@ -74,7 +74,7 @@ async function readText(entry: ArchiveEntry): Promise<string> {
   return text;
 }
 
-/** Existing plugin servers leave out what has its default value: absent lists are empty. */
+/** Existing plugin servers omit default values: missing lists are empty. */
 function parseWarnings(text: string): Validation {
   let raw: unknown;
   try {

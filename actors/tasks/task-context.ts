@@ -1,5 +1,5 @@
-// What a task finds in its thread: the reading half of the object store, a client per plugin, and what fetches from
-// URLs. Opened once per thread.
+// What a task can use in its thread: the read half of the object store, a client per plugin, and a downloader for URLs. Opened
+// once per thread.
 
 import type { Readable } from 'node:stream';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
@@ -11,7 +11,7 @@ export interface TaskContext {
   readonly store: Pick<ObjectStore, 'get' | 'head' | 'list'>;
   /** By the plugin's key in the configuration. */
   readonly plugins: ReadonlyMap<string, PluginClient>;
-  /** Absent where uploads by URL are refused. */
+  /** Undefined where uploads by URL are rejected. */
   readonly remote?: RemoteFiles | undefined;
   readonly signal: AbortSignal;
 }
@@ -32,7 +32,7 @@ export function streamed(file: ObjectFile, context: TaskContext): StreamedFile {
     size: file.size,
     async open(signal): Promise<Readable> {
       const opened = await context.store.get(file.key, undefined, signal);
-      // It was there a moment ago: somebody put or removed it meanwhile, so the next try sees the new state.
+      // It existed a moment ago, so it was replaced or removed since. The next attempt sees the new state.
       if (!opened || opened.info.size !== file.size) {
         opened?.body.destroy();
         throw transient(`object ${file.key} changed while it was read`);

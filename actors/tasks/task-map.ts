@@ -1,5 +1,5 @@
-// The tasks that lanes give to worker threads: names, inputs and outputs. Everything here crosses a thread boundary,
-// so it is plain data.
+// The tasks that lanes run in worker threads: names, inputs and outputs. Everything here crosses a thread boundary, so it is
+// plain data.
 
 import type { UserId } from '../../engine/model/ids.ts';
 import type { Validation } from '../../engine/ports/plugin-client.ts';
@@ -28,13 +28,13 @@ export type LaneTasks = {
 
 export interface TaskRunOptions {
   readonly signal: AbortSignal;
-  /** In a thread that runs nothing else. */
+  /** Run it in a thread that runs nothing else. */
   readonly alone: boolean;
-  /** Whose dataset it is: where tasks wait for each other, owners take turns. */
+  /** Owner of the dataset: where tasks queue, owners take turns. */
   readonly owner: UserId;
 }
 
-/** How a lane runs a task in a thread. An abort ends the task, softly first. */
+/** How a lane runs a task in a thread. An abort stops the task, gracefully first. */
 export interface TaskRunner {
   run<Name extends keyof LaneTasks>(
     name: Name,
@@ -43,7 +43,7 @@ export interface TaskRunner {
   ): Promise<LaneTasks[Name]['output']>;
 }
 
-/** Both lists, for a status that has one. */
+/** Both lists, for a status that has only one. */
 export const allMessages = (validation: Validation): readonly string[] => [
   ...validation.basic,
   ...validation.community,

@@ -1,8 +1,8 @@
-// npm run build:binary [-- --out DIR]: the whole program as one file, for Linux on x64.
-//   dist/longshore                the program, with the Node.js that builds it
+// npm run build:binary [-- --out DIR]: builds the whole program as one executable, for Linux on x64.
+//   dist/longshore                the program, including the Node.js that builds it
 //   dist/longshore.sha256         for `sha256sum -c`
-//   dist/longshore.cdx.json       its bill of materials
-//   dist/longshore.licences.txt   of the packages in it
+//   dist/longshore.cdx.json       the bill of materials
+//   dist/longshore.licences.txt   licenses of the bundled packages
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,10 +16,10 @@ import { buildStamp } from './build-stamp.ts';
 import { bundle } from './bundle.ts';
 import { billOfMaterials, licenceTexts, packageFolders } from './packages.ts';
 
-/** What the program reads of itself (engine/runtime/program-files.ts). */
+/** Files that the program reads at run time (engine/runtime/program-files.ts). */
 const ASSETS = ['engine/adapters/migrations/*/*.sql', 'config/samples/access-studies.yaml'];
 
-/** The Node.js that builds becomes the base of what it builds. */
+/** The Node.js that runs the build becomes the base of the executable. */
 const RUNTIME = `node_modules/node-${process.platform}-${process.arch}`;
 
 const root = join(import.meta.dirname, '..', '..');
@@ -44,7 +44,7 @@ try {
     'thread.js': 'thread.js',
     ...Object.fromEntries(files.map((file) => [file, join(root, file)])),
   };
-  // Paths of its own are in the result, so they are relative; those of assets are not.
+  // The executable contains these paths, so they are relative. Asset paths are not stored, so they may be absolute.
   const settings = {
     main: 'longshore.cjs',
     output: 'longshore',
@@ -54,8 +54,8 @@ try {
     assets,
   };
   await writeFile(join(work, 'sea.json'), JSON.stringify(settings));
-  // The compiled code depends on the seed of the engine's hashes; a seed given by `--hash-seed` would be demanded of
-  // every later start.
+  // The code cache depends on the seed of V8's hashes. A seed set with `--hash-seed` would be required at every later start, so
+  // we use `--random-seed`.
   execFileSync(process.execPath, ['--random-seed=1', '--build-sea', 'sea.json'], {
     cwd: work,
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -67,7 +67,7 @@ try {
   await pipeline(createReadStream(join(work, 'longshore')), digest);
   const sum = digest.digest('hex');
   await writeFile(join(out, 'longshore.sha256'), `${sum}  longshore\n`);
-  // A running program keeps the file that it was started from.
+  // Rename instead of overwriting: a running program keeps the file that it was started from.
   await rename(join(work, 'longshore'), join(out, 'longshore'));
   console.log(`${join(out, 'longshore')}: commit ${stamp.commit}, ${stamp.date}, sha256 ${sum}`);
 } finally {

@@ -1,12 +1,12 @@
-// Which sources a build is made of, and when those were made: never the time of the build itself, so that two builds of
-// one commit are the same.
+// The commit and date of the sources of a build. Never the time of the build itself, so that two builds of one commit are
+// identical.
 
 import { execFileSync } from 'node:child_process';
 
 export interface BuildStamp {
-  /** 40 hexadecimal digits, with `-changed` behind them when files differ from it; `unknown` outside of git. */
+  /** 40 hexadecimal digits, with the suffix `-changed` when files differ from the commit; `unknown` outside of git. */
   readonly commit: string;
-  /** ISO 8601 in UTC: `SOURCE_DATE_EPOCH`, else of the commit. */
+  /** ISO 8601 in UTC: `SOURCE_DATE_EPOCH`, otherwise the date of the commit. */
   readonly date: string;
 }
 
@@ -25,7 +25,7 @@ export function buildStamp(root: string, epoch: string | undefined): BuildStamp 
   };
 }
 
-/** Undefined when there is no git, or no repository. */
+/** Undefined when git or the repository is missing. */
 function git(root: string, ...args: readonly string[]): string | undefined {
   try {
     return execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();

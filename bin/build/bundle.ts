@@ -1,4 +1,4 @@
-// Makes two files of all sources and packages: the program, and the entry of its worker threads.
+// Bundles all sources and packages into two files: the program, and the entry point of its worker threads.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,38 +6,38 @@ import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { BUNDLED_THREAD } from '../../engine/runtime/program-files.ts';
 
 export interface Bundles {
-  /** Sources of both, by path from the root. */
+  /** Sources of both bundles, as paths from the root. */
   readonly inputs: readonly string[];
 }
 
-/** Writes `longshore.cjs` and `thread.js` to `dir`. The same sources give the same bytes, wherever they lie. */
+/** Writes `longshore.cjs` and `thread.js` to `dir`. The same sources give the same bytes, whatever their directory. */
 export async function bundle(root: string, dir: string): Promise<Bundles> {
   const common = {
     absWorkingDir: root,
     bundle: true,
     platform: 'node',
     target: 'node26',
-    // Paths stand in the result: they start at the root, even when packages are linked from elsewhere.
+    // The result contains paths. They must be relative to the root, even when packages are linked from elsewhere.
     preserveSymlinks: true,
-    // Classes keep the names that logs and errors show.
+    // Classes keep the names that appear in logs and errors.
     keepNames: true,
-    // Optional native parts, which the libraries do without.
+    // Optional native modules, without which the libraries work as well.
     external: ['pg-native', '@napi-rs/nice'],
     plugins: [threadsInside(root)],
-    // Only engine/runtime/program-files.ts asks, and not in the executable (test/architecture.test.ts).
+    // Only engine/runtime/program-files.ts uses import.meta, and not inside of the executable (test/architecture.test.ts).
     logOverride: { 'empty-import-meta': 'silent' },
     legalComments: 'none',
     metafile: true,
     logLevel: 'warning',
   } satisfies BuildOptions;
-  // As CommonJS, because the compiled code of modules cannot be kept in the executable.
+  // CommonJS, because the code cache of ES modules cannot be stored in the executable.
   const program = await build({
     ...common,
     entryPoints: ['bin/longshore.ts'],
     format: 'cjs',
     outfile: join(dir, 'longshore.cjs'),
   });
-  // Run by `eval`, at global scope: its names must be its own.
+  // Run by `eval` in global scope, so its names must not leak (IIFE).
   const thread = await build({
     ...common,
     entryPoints: ['node_modules/piscina/dist/worker.js'],
@@ -47,7 +47,7 @@ export async function bundle(root: string, dir: string): Promise<Bundles> {
   return { inputs: inputsOf(program.metafile, thread.metafile) };
 }
 
-/** Both ends of a worker thread look for files; here they find what was bundled. */
+/** Both ends of a worker thread load files; this redirects them to the bundle. */
 const threadsInside = (root: string): Plugin => ({
   name: 'threads-inside',
   setup(on) {
@@ -69,7 +69,7 @@ const threadsInside = (root: string): Plugin => ({
   },
 });
 
-/** A library that changed is looked at by a person. */
+/** Fails when the library changed, so that a person checks the patch. */
 function replaceOnce(text: string, part: string, by: (part: string) => string): string {
   const times = text.split(part).length - 1;
   if (times !== 1) throw new Error(`'${part}' is ${times} times in what should be patched`);

@@ -1,5 +1,5 @@
-// npm run build:deb [-- --out DIR] [--revision N]: a Debian package of dist/longshore, with dpkg-deb. The same executable
-// gives the same package. Revisions are for packages of one version that differ in what is around the program.
+// npm run build:deb [-- --out DIR] [--revision N]: builds a Debian package of dist/longshore with dpkg-deb. The same executable
+// gives the same package. Revisions distinguish packages of one version that differ in the files around the program.
 
 import { execFileSync } from 'node:child_process';
 import { globSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { VERSION } from '../cli/version.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const DOC = 'usr/share/doc/longshore';
-/** What is installed, and where from; folders of the right are walked. */
+/** Installed path -> source; a source that is a folder is walked. */
 const FILES: Readonly<Record<string, string>> = {
   'usr/bin/longshore': 'dist/longshore',
   'usr/lib/systemd/system/longshore.service': 'config/deploy/systemd/longshore.service',
@@ -20,7 +20,7 @@ const FILES: Readonly<Record<string, string>> = {
   [`${DOC}/UPGRADING.md`]: 'config/deploy/UPGRADING.md',
   [`${DOC}/examples`]: 'config/deploy/examples',
 };
-/** Installed under their paths in the source tree, so that the links between the pages work without a network. */
+/** Installed under their paths in the source tree, so that links between the pages work offline. */
 const PAGES = [
   'README.md',
   'CHANGELOG.md',
@@ -42,12 +42,12 @@ const out = resolve(values.out);
 const bill = JSON.parse(await readFile(join(root, 'dist', 'longshore.cdx.json'), 'utf8')) as {
   readonly metadata: { readonly timestamp: string };
 };
-/** Of the sources, as the executable tells it. */
+/** Date of the sources, as in the executable's bill of materials. */
 const made = new Date(bill.metadata.timestamp);
 await mkdir(out, { recursive: true });
 const tree = await mkdtemp(join(out, '.deb-'));
 try {
-  // A package's folders are everybody's to read, whoever makes it.
+  // A package's folders must be world-readable, whatever the umask of the user who builds it.
   process.umask(0o022);
   await chmod(tree, 0o755);
   let bytes = 0;

@@ -1,4 +1,4 @@
-// The packages whose code is in a build, with what is owed for them: a bill of materials and the texts of their licences.
+// The packages whose code is in a build, and the documents they require: a bill of materials and their license texts.
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -18,13 +18,13 @@ interface Bill {
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn?: readonly string[] }[];
 }
 
-/** Folders of packages, such as `node_modules/pg`; `runtime` is the program's base, which is not bundled. */
+/** Folders of packages, such as `node_modules/pg`. `runtime` is the base of the executable, which is not bundled. */
 export function packageFolders(inputs: readonly string[], runtime: string): readonly string[] {
   const found = inputs.map((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]);
   return [...new Set([...found.filter((folder) => folder !== undefined), runtime])].sort();
 }
 
-/** CycloneDX 1.5 as JSON: what npm says of the lock file, less what is not in the build. */
+/** CycloneDX 1.5 as JSON: npm's bill of the lock file, without the packages that are not in the build. */
 export async function billOfMaterials(
   root: string,
   npm: string,
@@ -57,7 +57,7 @@ export async function billOfMaterials(
   return `${JSON.stringify({ ...rest, serialNumber: `urn:uuid:${uuidOf(hash)}` }, null, 2)}\n`;
 }
 
-/** Every package's own words. */
+/** The license texts that each package ships. */
 export async function licenceTexts(root: string, folders: readonly string[]): Promise<string> {
   const parts: string[] = [];
   for (const folder of folders) {
@@ -82,6 +82,6 @@ interface Manifest {
 const manifestOf = async (root: string, folder: string): Promise<Manifest> =>
   JSON.parse(await readFile(join(root, folder, 'package.json'), 'utf8')) as Manifest;
 
-/** RFC 9562, version 8: from a hash of our own. */
+/** RFC 9562, version 8: derived from a hash. */
 const uuidOf = (hash: string): string =>
   `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-a${hash.slice(17, 20)}-${hash.slice(20, 32)}`;

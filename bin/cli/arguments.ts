@@ -1,4 +1,4 @@
-// Arguments of a command by node:util parseArgs, strict, with faults as usage errors that say what may have been meant.
+// Parses a command's arguments with node:util parseArgs, strictly. Faults are usage errors with a suggestion.
 
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { messageOf } from '../../engine/runtime/failure.ts';
@@ -6,7 +6,7 @@ import type { CommandOptions } from './command.ts';
 import { suggestion } from './nearest.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Parsed options, and the positionals as given. Unknown options and missing or wrong values are usage errors. */
+/** Returns the parsed options, and the positionals as given. Unknown options and missing or invalid values are usage errors. */
 export function parse<const Options extends CommandOptions & ParseArgsOptionsConfig>(
   args: readonly string[],
   options: Options,
@@ -28,14 +28,17 @@ export function parse<const Options extends CommandOptions & ParseArgsOptionsCon
   }
 }
 
-/** The word if it is allowed, or a usage error that says which are. @param what goes before the word */
+/**
+ * Returns the word if it is allowed; otherwise throws a usage error that lists the allowed ones. @param what prefix for the
+ * message
+ */
 export function oneOf<Word extends string>(what: string, text: string, allowed: readonly Word[]): Word {
   const found = allowed.find((word) => word === text);
   if (found !== undefined) return found;
   throw new UsageError(`${what}'${text}': one of ${allowed.join(', ')} is needed${suggestion(text, allowed)}`);
 }
 
-/** A whole number within the bounds, or a usage error that names the option. */
+/** A whole number within the bounds. Otherwise throws a usage error that names the option. */
 export function wholeNumber(option: string, text: string, min: number, max: number): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < min || value > max)

@@ -1,12 +1,12 @@
-// Every command by its name. Loaded on demand: neither help nor a plugin's script waits for a web server's libraries.
+// All commands by name. Loaded on demand, so that neither help nor a plugin's script waits for a web server's libraries.
 
 import type { Command } from './command.ts';
 
 export interface CommandEntry {
-  /** One line for `longshore help` and for the completion of shells. */
+  /** One line for `longshore help` and for shell completion. */
   readonly summary: string;
   readonly load: () => Promise<Command>;
-  /** It runs programs of others, which can see the environment that it was started with (hidden-environment.ts). */
+  /** Runs third-party programs, which could see the environment of its start (hidden-environment.ts). */
   readonly hidesEnvironment?: true;
 }
 
@@ -104,7 +104,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   },
 };
 
-/** Run by the launchers of the sample plugins, and by services; not for people. */
+/** Started by the launchers of the sample plugins and by services, not by people. */
 export const HIDDEN: Readonly<Record<string, () => Promise<Command>>> = {
   'spawn-scripts': async () => (await import('../commands/spawn-scripts.ts')).spawnScripts,
   'sample-script': async () => (await import('../commands/sample-script.ts')).sampleScript,

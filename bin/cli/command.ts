@@ -1,9 +1,9 @@
-// What a command is: parsed arguments in, exit code out. Progress and faults go to stderr, results to stdout.
+// The interface of a command: parsed arguments in, exit code out. Progress and errors go to stderr, results to stdout.
 
 import type { Keyboard } from './terminal/keyboard.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
-/** `later` and `refusedData` are for the scripts of the sample plugins alone (plugin wire protocol). */
+/** `later` and `refusedData` are only for the scripts of the sample plugins (plugin wire protocol). */
 export const EXIT = {
   ok: 0,
   failed: 1,
@@ -19,38 +19,38 @@ export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Results, for machines and pipes. */
   readonly out: (text: string) => void;
-  /** Progress and faults, for people. */
+  /** Progress and errors, for people. */
   readonly err: (text: string) => void;
-  /** Standard output when it is a terminal: tables fit it. */
+  /** Standard output if it is a terminal: tables are fitted to it. */
   readonly outTerminal?: Terminal | undefined;
-  /** Standard error when it is a terminal: progress is drawn on it. */
+  /** Standard error if it is a terminal: progress is drawn on it. */
   readonly errTerminal?: Terminal | undefined;
-  /** Keys as they are pressed; undefined where standard input is no terminal. Asked for by who needs it: it is opened then. */
+  /** Opens the keyboard. Returns undefined if standard input is not a terminal. Call it only when keys are needed. */
   readonly keyboard?: () => Keyboard | undefined;
   /** Aborts on SIGINT and SIGTERM. */
   readonly signal: AbortSignal;
 }
 
-/** An option as node:util parseArgs takes it, and what may be given to it. */
+/** An option of node:util parseArgs, with the values that are allowed. */
 export interface CommandOption {
   readonly type: 'string' | 'boolean';
   readonly multiple?: boolean;
   readonly default?: string | boolean;
-  /** Anything else is a usage error. */
+  /** Any other value is a usage error. */
   readonly values?: readonly string[];
-  /** Names of the file system may be given: shells complete them. */
+  /** The value is a path: shells complete it. */
   readonly path?: 'file' | 'directory';
 }
 export type CommandOptions = Readonly<Record<string, CommandOption>>;
 
 export interface Command {
   readonly name: string;
-  /** How to call it, for usage errors. */
+  /** Synopsis for usage errors. */
   readonly usage: string;
   readonly options: CommandOptions;
-  /** What its first argument may be, when it is one of a few words. */
+  /** Allowed values of the first argument, if it is a keyword. */
   readonly words?: readonly string[];
-  /** Its arguments may be files: shells complete them. */
+  /** Arguments may be files: shells complete them. */
   readonly files?: boolean;
   run(args: readonly string[], io: CommandIo): Promise<ExitCode>;
 }

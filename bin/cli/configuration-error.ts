@@ -1,3 +1,3 @@
-// The configuration cannot be used: exit code 3 and every fault.
+// An invalid configuration: exit code 3, and the message lists every fault.
 
 export class ConfigurationError extends Error {}

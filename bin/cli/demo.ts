@@ -1,5 +1,5 @@
-// The demonstration: a gene list goes from upload to installed, and where its files and rows are is printed. The list is
-// made here, or is `genelist.txt` of the folder that LONGSHORE_DATA names.
+// The demo: uploads a gene list, waits until it is installed, and prints where its files and rows are. The list is generated,
+// or it is `genelist.txt` in the folder that LONGSHORE_DATA names.
 
 import { createWriteStream } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';

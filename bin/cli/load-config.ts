@@ -1,4 +1,4 @@
-// A configuration file for a command: loaded, or every fault as one error; warnings are said once.
+// Loads a configuration file for a command. All faults become one error; each warning is printed once.
 
 import type { Configuration } from '../../config/configuration.ts';
 import { formatFault } from '../../config/fault.ts';
@@ -8,15 +8,15 @@ import type { SettingsFile } from '../compose/reloading.ts';
 import type { CommandIo } from './command.ts';
 import { ConfigurationError } from './configuration-error.ts';
 
-/** A configuration and the file that it came from. */
+/** A configuration, and the file that it was read from. */
 export interface LoadedConfig {
   readonly configuration: Configuration;
   readonly source: SettingsFile;
 }
 
 /**
- * The whole configuration.
- * @param takesMails whether the caller delivers mails where the configuration names no server
+ * Loads the whole configuration.
+ * @param takesMails whether the caller delivers mails if the configuration names no mail server
  */
 export async function loadConfig(
   file: string,
@@ -26,7 +26,7 @@ export async function loadConfig(
   return (await loadConfigFile(file, io, options)).configuration;
 }
 
-/** The same, for a process that may read the file anew. */
+/** Like {@link loadConfig}, for a process that may reload the file. */
 export async function loadConfigFile(
   file: string,
   io: Pick<CommandIo, 'env' | 'err'>,

@@ -1,5 +1,5 @@
-// Tokens of the local issuer: `longshore up` has a key pair in its data directory; who can read the key may speak for
-// anybody, which is why the file is its operator's alone.
+// Tokens of the local issuer. `longshore up` has a key pair in its data directory. Whoever can read the key can impersonate any
+// user, so only the operator can read the file.
 
 import { readFile } from 'node:fs/promises';
 import { LOCAL_ISSUER } from '../../engine/model/local-issuer.ts';
@@ -40,7 +40,7 @@ export async function localToken(from: TokenIssuer, subject: LocalSubject): Prom
       guest: subject.guest,
       ...(subject.givenName === undefined ? {} : { given_name: subject.givenName }),
       ...(subject.familyName === undefined ? {} : { family_name: subject.familyName }),
-      // Whoever has the key vouches for it.
+      // The holder of the key is trusted with the email address.
       ...(subject.email === undefined ? {} : { email: subject.email, email_verified: true }),
     },
   });

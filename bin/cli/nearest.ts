@@ -1,6 +1,6 @@
-// What somebody may have meant who mistyped a word.
+// Suggestions for mistyped words.
 
-/** The known word with the fewest changes to get there, when they are few for its length. */
+/** The known word with the smallest edit distance, if the distance is small for its length. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   let best: { readonly word: string; readonly changes: number } | undefined;
   for (const candidate of known) {
@@ -14,13 +14,13 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
   return best?.word;
 }
 
-/** `; did you mean 'x'?`, or nothing. */
+/** `; did you mean 'x'?`, or an empty string. */
 export function suggestion(word: string, known: Iterable<string>, prefix = ''): string {
   const found = nearest(word, known);
   return found === undefined ? '' : `; did you mean '${prefix}${found}'?`;
 }
 
-/** Characters left out, put in, replaced, or two neighbours swapped (optimal string alignment). */
+/** Edit distance with deletions, insertions, replacements and transpositions (optimal string alignment). */
 function changesBetween(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, at) => at);

@@ -1,4 +1,4 @@
-// What to do about a failure of a command, in a sentence; nothing where there is nothing better than its message.
+// Suggests what to do about a command's failure, in one sentence. Undefined where the error message says it all.
 
 import { Failure, kindOf } from '../../engine/runtime/failure.ts';
 import { CannotListen } from '../compose/listeners.ts';
@@ -16,7 +16,7 @@ const ADMIN_TOKEN =
 const OTHER_PORTS_UP = 'end what uses them, or give --port-base N: five ports from N are taken for this run';
 const OTHER_PORTS = 'end what uses them, or choose others in the configuration';
 
-/** Commands that talk to a running server as a user, or as an administrator. */
+/** Commands that call a running server as a user, or as an administrator. */
 const OF_USERS = ['upload', 'watch', 'datasets'];
 const OF_ADMINISTRATORS = ['jobs', 'top', 'retry', 'reconcile', 'prune', 'reload', 'log-level'];
 

@@ -1,4 +1,4 @@
-// One search by the real program, kept as a query job of the directory of jobs.
+// Runs one BLAST+ search and stores it as a query job in the directory of jobs.
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -20,20 +20,20 @@ import { systemClock } from '../../engine/runtime/time.ts';
 
 export interface QueryRun {
   readonly program: QueryProgram;
-  /** Names, or paths as somebody types them. */
+  /** Names, or paths as typed by the user. */
   readonly databases: readonly string[];
-  /** A file of sequences in FASTA. */
+  /** A FASTA file of sequences. */
   readonly query: string;
   readonly maxTargetSequences: number | undefined;
-  /** Where programs are looked for. */
+  /** The PATH on which programs are searched. */
   readonly path: string;
-  /** What the program says, line by line. */
+  /** Called with each line of the program's stderr. */
   readonly onStderr: (line: string) => void;
 }
 
 type Section = Pick<ReportConfiguration, 'queryJobs' | 'blastBin' | 'blastDb'>;
 
-/** The id of the job; the same search again is the same job and is not run again. */
+/** Returns the job's id. The same search has the same id, and does not run again. */
 export async function runQuery(section: Section, run: QueryRun, signal: AbortSignal): Promise<QueryJobId> {
   const searchPath = searchPathOf(section);
   const { program, maxTargetSequences } = run;
@@ -59,12 +59,12 @@ export async function runQuery(section: Section, run: QueryRun, signal: AbortSig
   return id;
 }
 
-/** Directories in which databases are looked for. */
+/** Directories in which databases are searched. */
 export const searchPathOf = ({ blastDb }: Pick<Section, 'blastDb'>): readonly string[] => blastDb?.split(':') ?? [];
 
 /**
- * What the program is given, and writes into its result: a name in one of the directories where one is, so that reports
- * neither show where databases lie nor depend on it, else an absolute path.
+ * The database as passed to the program, which writes it into its result. If the database is in one of the search directories,
+ * its name there, so that reports neither show its location nor depend on it. Otherwise an absolute path.
  */
 function databaseName(given: string, searchPath: readonly string[]): string {
   if (given.startsWith('-'))
@@ -109,7 +109,7 @@ async function search(
     args: ['-db', databases.join(' '), '-query', resolve(query), '-outfmt', '11', '-out', archive, ...most],
     cwd,
     env: toolEnvironment({ path, home: cwd, searchPath }),
-    // Whoever waits for it may end it.
+    // No time limit: the user waits for the search and can stop it.
     maxDurationMs: Number.MAX_SAFE_INTEGER,
     runId: `query-${id}-${process.pid}`,
     onStderr,

@@ -1,3 +1,3 @@
-// The command line was called in a way it cannot be: exit code 2 and the usage line.
+// The command line is invalid: exit code 2 and the usage line.
 
 export class UsageError extends Error {}

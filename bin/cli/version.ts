@@ -1,4 +1,4 @@
-// The version of this program, as health, service-meta and --version tell it.
+// The version of this program, as shown by health, service-meta and --version.
 
 import { bundled, programFile } from '../../engine/runtime/program-files.ts';
 import manifest from '../../package.json' with { type: 'json' };

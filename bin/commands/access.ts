@@ -1,4 +1,4 @@
-// `longshore access`: what operators of the dataset access service do outside of its API.
+// `longshore access`: tasks of the operators of the dataset access service that its API does not offer.
 
 import { listMails } from '../../engine/adapters/mail/mail-directory.ts';
 import { parse } from '../cli/arguments.ts';

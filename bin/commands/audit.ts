@@ -1,4 +1,4 @@
-// `longshore audit export`: the audit trail as JSON lines on standard output, oldest first.
+// `longshore audit export`: prints the audit trail as JSON lines, oldest first.
 
 import { AUDIT_OUTCOMES } from '../../engine/model/audit.ts';
 import { parse } from '../cli/arguments.ts';

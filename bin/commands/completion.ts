@@ -1,4 +1,4 @@
-// `longshore completion bash|zsh|fish`: prints what makes a shell complete commands, options and their values.
+// `longshore completion bash|zsh|fish`: prints a shell's completion script for commands, options and their values.
 
 import { oneOf, parse } from '../cli/arguments.ts';
 import { type Command, EXIT } from '../cli/command.ts';

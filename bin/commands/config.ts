@@ -38,7 +38,7 @@ export const config: Command = {
   },
 };
 
-/** Loads the file and looks for the files and programs that it names. */
+/** Loads the file and checks that the files and programs that it names exist. */
 async function check(file: string, asJson: boolean, io: CommandIo): Promise<ExitCode> {
   const loaded = await load(file, io, true, asJson);
   if (asJson) {
@@ -71,7 +71,7 @@ async function print(file: string, asJson: boolean, io: CommandIo): Promise<Exit
   return EXIT.ok;
 }
 
-/** What is wrong goes to standard error, unless it is told otherwise. */
+/** Prints faults and warnings to standard error, unless `silent`. */
 async function load(file: string, io: CommandIo, withFiles: boolean, silent: boolean) {
   const loaded = await loadConfiguration(file, {
     env: io.env,

@@ -1,4 +1,4 @@
-// `longshore datasets revise|delete|undelete|share`: what an owner does with a dataset that is there.
+// `longshore datasets revise|delete|undelete|share`: an owner's changes to an existing dataset.
 
 import { systemClock } from '../../engine/runtime/time.ts';
 import { type ClientValues, openClient } from '../cli/client/client-options.ts';
@@ -36,7 +36,7 @@ export interface ChangeValues extends ClientValues, FollowValues {
   readonly revoke: boolean;
 }
 
-/** Sends a new revision and prints its id. `--details` holds what changes, as in a PATCH: `{"name": {"value": ..}}`. */
+/** Uploads a new revision and prints its id. `--details` contains the changes, as in a PATCH: `{"name": {"value": ..}}`. */
 export async function revise(
   id: string,
   files: readonly string[],

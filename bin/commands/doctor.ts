@@ -1,5 +1,4 @@
-// `longshore doctor`: whether everything that a configuration names is there and as it should be, and if not, how to mend
-// it. It changes nothing anywhere.
+// `longshore doctor`: checks every dependency that a configuration names, and says how to fix problems. It changes nothing.
 
 import { systemClock } from '../../engine/runtime/time.ts';
 import { parse } from '../cli/arguments.ts';

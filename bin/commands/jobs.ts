@@ -1,4 +1,4 @@
-// `longshore jobs`: how much every lane has to do, then the jobs, oldest first.
+// `longshore jobs`: prints how many jobs each lane has, then the jobs, oldest first.
 
 import { LANES } from '../../engine/model/event.ts';
 import { JOB_STATES } from '../../engine/ports/job-admin.ts';
@@ -17,7 +17,7 @@ const OPTIONS = {
   state: { type: 'string', values: JOB_STATES },
 } as const;
 
-/** The most that the server gives at once; who has more dead jobs than this asks lane by lane. */
+/** The maximum that the server returns at once. To see more dead jobs than this, filter by lane. */
 const LIMIT = 1_000;
 
 export const jobs: Command = {

@@ -1,4 +1,4 @@
-// `longshore log-level [LEVEL]`: has a running server log more, or less, until its configuration is reloaded.
+// `longshore log-level [LEVEL]`: changes the log level of a running server until its configuration is reloaded.
 
 import { LOG_LEVELS, type LogLevel } from '../../engine/model/log-level.ts';
 import { parse } from '../cli/arguments.ts';
@@ -21,7 +21,7 @@ export const logLevel: Command = {
   },
 };
 
-/** Undefined: whatever comes next. */
+/** Undefined: the server picks the next level. */
 function levelOf([text, ...more]: readonly string[]): LogLevel | undefined {
   const level = LOG_LEVELS.find((one) => one === text);
   if (more.length > 0 || (text !== undefined && level === undefined))

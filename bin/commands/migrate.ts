@@ -1,5 +1,5 @@
-// `longshore migrate` and `migrate-target`: bring schemas up to date by themselves. `serve` never touches a target's
-// database definition, because a site may share it.
+// `longshore migrate` and `migrate-target`: run schema migrations as separate commands. `serve` never migrates a target's
+// database, because a site may share it.
 
 import { accessMigrations } from '../../engine/adapters/migrations/access.ts';
 import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';

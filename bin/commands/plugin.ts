@@ -1,4 +1,4 @@
-// `longshore plugin`: the plugin host of one plugin, on the address that the configuration gives it.
+// `longshore plugin`: runs the plugin host of one plugin, on the address in the configuration.
 
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,9 @@ import { diskWatch, writtenFolders } from '../compose/watch-disks.ts';
 import { workerThreads } from '../compose/worker-threads.ts';
 
 const OPTIONS = { config: { type: 'string', path: 'file' }, id: { type: 'string' } } as const;
-/** A plugin's machine needs no password but those of the data: other sections are not even read, nor are control databases. */
+/**
+ * A plugin's machine needs only the passwords of the data databases. Other sections, and control databases, are not even read.
+ */
 export const OF_PLUGIN_HOST = {
   sections: [
     'containerCore.http',
@@ -65,7 +67,7 @@ export const plugin: Command = {
     const clock = systemClock;
     const threshold = new LogThreshold(containerCore.log.level);
     const log = createLogger({ level: threshold, to: { fd: 1 } });
-    // Of what may change while running, a plugin host has the log level alone: how long to wait is the callers' affair.
+    // Of the live settings, a plugin host has only the log level: timeouts are up to its callers.
     const level: SettingsTaker<typeof loaded.configuration> = {
       apply: (kinds, next) => void (kinds.has('log-level') && threshold.set(next.containerCore.log.level)),
     };
@@ -140,7 +142,7 @@ export const plugin: Command = {
   },
 };
 
-/** Found again by the next start, which ends scripts that a killed one left running. */
+/** The same path at each start, so that the next start finds and kills scripts that a killed host left running. */
 function workspace(config: string, id: string): string {
   const hash = createHash('sha256').update(resolve(config)).digest('hex').slice(0, 12);
   return join(tmpdir(), `longshore-plugin-${hash}-${id.replace(/[^A-Za-z0-9_-]/g, '_')}`);

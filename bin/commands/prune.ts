@@ -1,4 +1,4 @@
-// `longshore prune`: removes for good now what was deleted or superseded long enough ago.
+// `longshore prune`: permanently removes datasets that were deleted or superseded long enough ago.
 
 import { parseDuration } from '../../engine/runtime/duration.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
@@ -23,7 +23,7 @@ export const prune: Command = {
     const { values, positionals } = parse(args, OPTIONS);
     if (positionals.length > 0) throw new UsageError(`'${positionals.join(' ')}': prune takes options only`);
     const ageCutoff = values['age-cutoff'];
-    // Whether there is such a day is for the server to say.
+    // The server checks whether the date exists.
     if (ageCutoff !== undefined && parseDuration(ageCutoff) === undefined && !/^\d{4}-\d\d-\d\d/.test(ageCutoff))
       throw new UsageError(
         `--age-cutoff '${ageCutoff}': a duration such as 30d, or a date such as 2026-01-31, is needed`,

@@ -1,4 +1,4 @@
-// `longshore query run`: searches for sequences in databases, as a query job that reports can be made of.
+// `longshore query run`: searches databases for sequences, and stores the result as a query job for reports.
 
 import { formatFault } from '../../config/fault.ts';
 import { loadConfiguration } from '../../config/load.ts';
@@ -52,7 +52,7 @@ export const query: Command = {
   },
 };
 
-/** A machine that only searches needs no more of the configuration. */
+/** A machine that only searches needs only this section of the configuration. */
 async function reportSection(file: string, { env }: Pick<CommandIo, 'env'>): Promise<ReportConfiguration> {
   const loaded = await loadConfiguration(file, { env, sections: ['report'] });
   if (!loaded.ok) throw new ConfigurationError(loaded.faults.map(formatFault).join('\n'));

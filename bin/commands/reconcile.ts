@@ -1,4 +1,4 @@
-// `longshore reconcile`: has all datasets compared with the object store now.
+// `longshore reconcile`: compares all datasets with the object store now.
 
 import { systemClock } from '../../engine/runtime/time.ts';
 import { parse } from '../cli/arguments.ts';
@@ -30,7 +30,7 @@ export const reconcile: Command = {
     }
     const order = { start, runs: (signal: AbortSignal) => client.reconcileRuns(signal) };
     using progress = showProgress({ label: 'reconciling', unit: 'datasets' }, values, io, systemClock);
-    // How many there are is known when all are seen; until then they are taken to be as many as the last time.
+    // The total is known only at the end; until then we assume that it is the same as in the last run.
     const tell = ({ listed }: ReconcileRun, before: ReconcileRun | undefined): void =>
       progress.at(listed, before && Math.max(before.listed, listed));
     const report = await runToItsEnd(order, tell, systemClock, io.signal);

@@ -1,4 +1,4 @@
-// `longshore reload`: has a running server take over what may change of its configuration file.
+// `longshore reload`: makes a running server apply the changes of its configuration file that need no restart.
 
 import type { ReloadReport } from '../../engine/ports/process-settings.ts';
 import { parse } from '../cli/arguments.ts';

@@ -1,4 +1,4 @@
-// `longshore retry ID`: has a delayed or dead job tried again.
+// `longshore retry ID`: retries a delayed or dead job.
 
 import { parse } from '../cli/arguments.ts';
 import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../cli/client/admin-options.ts';

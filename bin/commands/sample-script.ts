@@ -1,5 +1,5 @@
-// `longshore sample-script`: one script of a sample plugin; started by its launchers, not by people. What it says goes to
-// the owner of the dataset by standard output, what it logs to the operator by standard error.
+// `longshore sample-script`: one script of a sample plugin, started by its launchers, not by people. Standard output goes to
+// the owner of the dataset, standard error to the operator.
 
 import { isScriptKind, runSample, SCRIPT_KINDS } from '../../config/samples/run-sample.ts';
 import type { SampleIo } from '../../config/samples/sample.ts';
@@ -42,7 +42,10 @@ export const sampleScript: Command = {
   },
 };
 
-/** The data DB named by the variables of the plugin protocol. The driver is loaded here: most scripts need none. */
+/**
+ * Connects to the data DB named by the variables of the plugin protocol. The driver is loaded on demand: most scripts need
+ * none.
+ */
 async function openDatabase(env: CommandIo['env']): Promise<Postgres> {
   const value = (name: string): string => {
     const text = env[name];

@@ -1,4 +1,4 @@
-// `longshore serve`: runs whatever the file configures until SIGTERM or SIGINT; logs as JSON lines on standard output.
+// `longshore serve`: runs the configured services until SIGTERM or SIGINT; logs JSON lines to standard output.
 
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
@@ -46,7 +46,10 @@ export const serve: Command = {
   },
 };
 
-/** Found again by the next start, which ends what a killed one left running; apart for two processes on one machine. */
+/**
+ * The same path at each start, so that the next start finds and kills what a killed process left running. The port separates
+ * two processes on one machine.
+ */
 function scratchDir(config: string, port: number): string {
   const hash = createHash('sha256').update(resolve(config)).digest('hex').slice(0, 12);
   return join(tmpdir(), `longshore-${hash}-${port}`);

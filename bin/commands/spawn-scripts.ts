@@ -1,4 +1,4 @@
-// `longshore spawn-scripts`: the small process that starts scripts for a service; started by it, not by people.
+// `longshore spawn-scripts`: the small process that spawns scripts for a service. The service starts it, not people.
 
 import { runSpawner } from '../../engine/adapters/scripts/script-spawner-process.ts';
 import { type Command, EXIT } from '../cli/command.ts';

@@ -1,5 +1,5 @@
-// `longshore top`: what a running server does, again and again, until q, Ctrl-C or SIGTERM. A server that goes away is
-// said to be away and asked again; one that never answered is a failure.
+// `longshore top`: shows the state of a running server periodically until q, Ctrl-C or SIGTERM. If the server becomes
+// unavailable, that is shown and polling continues; if it never responded, the command fails.
 
 import { aborted, Failure, messageOf } from '../../engine/runtime/failure.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
@@ -35,7 +35,7 @@ export const top: Command = {
   },
 };
 
-/** What a look brought: an overview, or that there was no answer. Rejects when there was none the first time. */
+/** The result of one poll: an overview, or why there was no response. Rejects if the first poll fails. */
 type Looks = AsyncGenerator<{ readonly overview: Overview } | { readonly away: string }, void>;
 
 async function* looking(source: ReadingSource, intervalMs: number, signal: AbortSignal): Looks {
@@ -53,7 +53,7 @@ async function* looking(source: ReadingSource, intervalMs: number, signal: Abort
   }
 }
 
-/** Rates are of the time between two looks: the second one is shown. */
+/** Rates need two readings, so the second one is printed. */
 async function once(look: Looks, asJson: boolean, io: CommandIo): Promise<ExitCode> {
   await look.next();
   const { value } = await look.next();
@@ -78,11 +78,11 @@ async function live(source: ReadingSource, terminal: Terminal, intervalMs: numbe
   const quit = new AbortController();
   const signal = AbortSignal.any([io.signal, quit.signal]);
   const look = looking(source, intervalMs, signal);
-  // The first look may say that there is nothing to look at: that is told on the screen of before.
+  // The first poll may fail; that error must appear on the normal screen.
   const first = await look.next();
   using screen = new Screen(terminal);
   const giveBack = (): void => screen[Symbol.dispose]();
-  // A second signal ends the process without coming by here again.
+  // A second signal ends the process without reaching the `finally` below.
   process.once('exit', giveBack);
   const silence = io.keyboard?.()?.onKey((key) => {
     if (QUIT.includes(key)) quit.abort(aborted('quit'));

@@ -1,6 +1,6 @@
-// `longshore up`: everything on this machine, from nothing. Writes its data directory once and continues where the
-// last start left it. The database server takes longest to start, so it is started first, and most of this program is
-// loaded meanwhile (bin/compose/everything-here.ts).
+// `longshore up`: runs everything on this machine, from scratch. Creates its data directory once and resumes from it later. The
+// database server takes longest to start, so it is started first, and most of this program is loaded in the meantime
+// (bin/compose/everything-here.ts).
 
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -33,7 +33,7 @@ const OPTIONS = {
   exit: { type: 'boolean', default: false },
 } as const;
 
-/** The embedded server's own administrator; only this program uses it. */
+/** The superuser of the embedded server; only this program uses it. */
 const SUPERUSER_FILE = 'postgres.password';
 
 export const up: Command = {
@@ -49,7 +49,7 @@ export const up: Command = {
 
     const dir = dataDir(values.data ?? defaultDataPath(process.getuid?.()));
     await using _taken = await takeDataDir(dir);
-    await removeEndpoints(dir); // of an `up` that was killed
+    await removeEndpoints(dir); // left by an `up` that was killed
     const threshold = new LogThreshold('info');
     const log = createLogger({ level: threshold, to: { file: dir.log } });
     io.err(`data directory ${dir.path}\n`);
@@ -75,19 +75,19 @@ export const up: Command = {
       over.abort(aborted('everything else has ended'));
       await starting.then(
         (postgres) => postgres.stop(),
-        () => undefined, // said by whoever waited for it
+        () => undefined, // reported by whoever awaited it
       );
     }
   },
 };
 
-/** What is loaded from here on need not be compiled anew by the next start; the executable holds it compiled. */
+/** Enables the compile cache for what is loaded from here on. The single executable contains compiled code already. */
 async function keepCompiled({ compiled }: DataDir): Promise<void> {
   await mkdir(compiled, { recursive: true, mode: 0o700 });
   if (!bundled) enableCompileCache(compiled);
 }
 
-/** The last one when it is free, so that a session of psql survives a restart. */
+/** Reuses the last port if it is free, so that a psql session survives a restart. */
 async function postgresPort(dir: DataDir): Promise<number> {
   const last = Number(await readFile(dir.postgresPort, 'utf8').catch(() => ''));
   const port = await freePort(Number.isInteger(last) && last > 0 ? last : undefined);

@@ -1,4 +1,4 @@
-// `longshore upload`: sends files with their description and prints the dataset's id.
+// `longshore upload`: uploads files with their details and prints the dataset's id.
 
 import { systemClock } from '../../engine/runtime/time.ts';
 import { parse } from '../cli/arguments.ts';
@@ -49,7 +49,7 @@ export const upload: Command = {
   },
 };
 
-/** The JSON of `--details`, with what is given on the command line over it. */
+/** The JSON of `--details`; options on the command line override it. */
 async function detailsOf(values: {
   readonly type?: string | undefined;
   readonly target?: string[] | undefined;

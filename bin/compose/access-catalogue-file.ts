@@ -1,4 +1,4 @@
-// A YAML file of curated datasets: checked in full before anything of it is used.
+// Reads a YAML file of curated datasets. The whole file is validated before any of it is used.
 
 import { readFile } from 'node:fs/promises';
 import type { Static } from 'typebox';
@@ -59,7 +59,7 @@ export async function readCatalogueFile(file: string): Promise<readonly CuratedD
   return readCatalogue(file, content);
 }
 
-/** `file` is what faults name. */
+/** @param file the name that faults show */
 export function readCatalogue(file: string, content: string): readonly CuratedDataset[] {
   const source = readYaml(content);
   const faults = source.faults.map(({ position, path, found, allowed }) =>
@@ -104,7 +104,7 @@ function repeats(entries: readonly Partial<Entry>[], field: 'datasetId' | 'study
   }
 }
 
-/** Of the value, or of what should hold it. */
+/** The position of the value, or of its nearest parent that exists. */
 function placeOf({ marks }: YamlSource, path: FieldPath): { readonly line: number; readonly column: number } {
   for (let steps = path.length; steps >= 0; steps--) {
     const mark = marks.get(pointerOf(path.slice(0, steps)));

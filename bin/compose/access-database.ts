@@ -1,4 +1,4 @@
-// The database of the dataset access service: its own, or a schema of the cache DB.
+// The database of the dataset access service: a separate database, or a schema of the cache DB.
 
 import type { Configuration } from '../../config/configuration.ts';
 import { PostgresAccessCatalogue } from '../../engine/adapters/access/catalogue.ts';
@@ -22,8 +22,8 @@ export function accessConnection({ access, installer }: Parts): PostgresOptions 
 }
 
 /**
- * Opened and brought up to date for the service itself, and for the installer, which asks it for grants. Undefined without
- * dataset access service. It was waited for before (wait-for-dependencies.ts).
+ * Opens and migrates the database for the service itself, and for the installer, which queries its grants. Undefined without
+ * dataset access service. The caller has already waited for the database (wait-for-dependencies.ts).
  */
 export async function openAccess(
   configuration: Parts,
@@ -45,7 +45,7 @@ export const migrateAccess = async (
   signal: AbortSignal,
 ): Promise<readonly number[]> => migrate(db, schema, await accessMigrations(), signal);
 
-/** Adds or replaces the datasets of a file; returns how many there are in it and how many of them differed. */
+/** Adds or replaces the datasets of a file. Returns how many the file contains, and how many of them differed. */
 export async function importCatalogue(
   parts: Parts,
   file: string,
@@ -58,7 +58,7 @@ export async function importCatalogue(
   return { read: datasets.length, changed: await new PostgresAccessCatalogue(db).put(datasets, signal) };
 }
 
-/** Adds those of the program's own file that are not there; others stay as their operator has them. */
+/** Adds the missing datasets of the program's own file. Existing ones keep their operator's changes. */
 export async function addMissing(parts: Parts, file: string, signal: AbortSignal): Promise<void> {
   const connection = accessConnection(parts);
   await using db = new Postgres({ ...connection, poolSize: 1 }, silentLogger());

@@ -1,4 +1,4 @@
-// Who delivers the mails of the dataset access service: the mail server of the configuration, or, for `up`, files.
+// How the mails of the dataset access service are delivered: by the configured mail server or, for `up`, as files.
 
 import type { AccessMailOptions } from '../../actors/daemons/access-mail.ts';
 import type { Configuration } from '../../config/configuration.ts';
@@ -9,14 +9,14 @@ import type { Scope } from '../../engine/runtime/scope.ts';
 import { verification } from './verification.ts';
 
 export type MailDelivery = Pick<AccessMailOptions, 'mailer' | 'from' | 'replyTo' | 'retry'> & {
-  /** Whether health tells about it. */
+  /** Whether /health reports it. */
   readonly isServer: boolean;
 };
 
-/** Of mails that are files. */
+/** The sender of mails that are written as files. */
 const LOCAL_SENDER = 'longshore@localhost';
 
-/** Of the section `mail`. */
+/** Options from the section `mail`. */
 export function smtpOptions(mail: MailConfiguration): SmtpOptions {
   const { server, security, tlsOptions, username, password, timeoutMs } = mail;
   return {
@@ -26,7 +26,7 @@ export function smtpOptions(mail: MailConfiguration): SmtpOptions {
   };
 }
 
-/** Undefined when nobody delivers: mails wait. */
+/** Undefined when there is no way to deliver: mails wait. */
 export async function mailDelivery(
   { mail, access }: Pick<Configuration, 'mail' | 'access'>,
   mailDir: string | undefined,

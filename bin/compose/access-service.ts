@@ -1,4 +1,4 @@
-// The dataset access service of the configuration: its front end, and what runs behind it.
+// The configured dataset access service: its front end, and its background actors.
 
 import { approveWaited } from '../../actors/daemons/access-approval.ts';
 import { accessMailMetrics, sendAccessMails } from '../../actors/daemons/access-mail.ts';
@@ -33,16 +33,16 @@ import type { Core } from './open-core.ts';
 import { roomCheck } from './watch-disks.ts';
 
 export interface AccessParts extends FrontEndParts {
-  /** Where mails are kept when no mail server is configured; undefined = they wait. */
+  /** Where mails are stored when no mail server is configured; undefined = they wait. */
   readonly mailDir?: string | undefined;
-  /** There where the service is configured. */
+  /** Its setting is defined where the service is configured. */
   readonly live: Pick<LiveSettings, 'approvalMs'>;
 }
 
 export interface AccessService {
   /** In start order. */
   readonly children: readonly ChildSpec[];
-  /** What it stands on, beside the cache database. */
+  /** Its dependencies, besides the cache database. */
   readonly watched: readonly HealthCheck[];
   url(): string;
 }
@@ -84,7 +84,7 @@ export async function accessService(
         ...auth,
         remember: redeeming(auth, invitations, clock, log.child({ actor: 'access' })),
       },
-      // Its own /health is among its routes.
+      // Its own routes include /health.
       checks: [],
       routes: accessRoutes({
         roles: new PostgresAccessRoles(db),

@@ -1,5 +1,5 @@
-// Where the object store's changes come from, as the configuration names it. What a broker's client stands on is loaded
-// where there is one.
+// Opens the source of the object store's changes that the configuration names. The broker's client library is loaded only if
+// there is a broker.
 
 import type { Configuration } from '../../config/configuration.ts';
 import type { ChangeJournal } from '../../engine/adapters/events/change-journal.ts';
@@ -25,9 +25,9 @@ interface ChangeQueueParts {
 
 export interface OpenChangeQueue {
   readonly changes: ChangeQueue;
-  /** Where the directory store announces its changes; an S3 store announces them itself. */
+  /** Where the directory store records its changes; an S3 store sends its own notifications. */
   readonly journal: ChangeJournal;
-  /** Of what is not in the cache database. */
+  /** Checks for dependencies other than the cache database. */
   readonly checks: readonly HealthCheck[];
 }
 
@@ -54,7 +54,7 @@ export async function openChangeQueue(installer: Installer, parts: ChangeQueuePa
 
 type Broker = Extract<Installer['queueBroker'], { readonly global: unknown }>['global'];
 
-/** Of the section `queueBroker`. */
+/** Options from the section `queueBroker`. */
 export function rabbitOptions({
   connection,
   exchange,
@@ -75,7 +75,7 @@ export function rabbitOptions({
   };
 }
 
-/** The configuration's rules let only an S3 store stand beside a broker. */
+/** The configuration's rules allow a broker only together with an S3 store. */
 function bucketOf({ objectStore }: Installer): string {
   if (objectStore.driver !== 's3')
     throw new ConfigurationError('installer.queueBroker: rabbitmq goes with an object store of driver s3');

@@ -1,4 +1,5 @@
-// From a configuration to what runs: adapters are made here, once, in one scope, and handed to lanes and front ends.
+// Turns a configuration into a running service: creates the adapters once, in one scope, and passes them to lanes and front
+// ends.
 
 import { join } from 'node:path';
 import { auditRetention } from '../../actors/daemons/audit-retention.ts';
@@ -39,7 +40,7 @@ import { diskWatch, writtenFolders } from './watch-disks.ts';
 import { partsCheck, pluginChecks, watchedDependencies } from './watched-dependencies.ts';
 import { workerThreads } from './worker-threads.ts';
 
-/** How long sites show what was granted or taken back as it was before. Without grants there is nothing to tell them. */
+/** How long sites may show outdated grants. Without grants there is nothing to tell them. */
 const GRANTS_MS = 5_000;
 const NO_GRANTS_MS = 3_600_000;
 
@@ -56,18 +57,18 @@ export interface Service {
   /** In start order. */
   readonly children: readonly ChildSpec[];
   readonly ready: { set(value: boolean): void };
-  /** Who makes the children says how they are. */
+  /** Sets the function that returns the children's statuses. */
   watched(statuses: () => readonly ChildStatus[]): void;
   addresses(): Addresses;
 }
 
 export interface ComposeParts extends CoreParts {
-  /** Where mails are kept when no mail server is configured; undefined = they wait. */
+  /** Where mails are stored when no mail server is configured; undefined = they wait. */
   readonly mailDir?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Scratch space of this process alone; made, and emptied at start. */
+  /** Scratch space of this process only; created and emptied at startup. */
   readonly scratchDir: string;
-  /** What of the configuration changes meanwhile. */
+  /** The settings that may change at run time. */
   readonly live: LiveSettings;
   readonly settings: ProcessSettings;
 }
@@ -174,7 +175,7 @@ export async function compose(
     children: [
       threads.spec,
       ...(host ? [host.spec] : []),
-      // Stopped after the lanes: a running job may use up all the time there is.
+      // Stopped after the lanes: a running job may use the whole shutdown time.
       ...(jobs?.children ?? []),
       ...(reports?.children ?? []),
       ...topology({
@@ -214,7 +215,7 @@ export async function compose(
       api.spec,
       ...(api.admin ? [api.admin] : []),
       diskWatch(folders, parts),
-      // Last: what runs in this process can be asked by then.
+      // Last, because by then the parts of this process can be probed.
       dependencyWatch(
         [...watchedDependencies(core, data.plugins), ...(reports?.watched ?? []), ...(access?.watched ?? [])],
         parts,

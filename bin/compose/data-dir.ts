@@ -1,4 +1,4 @@
-// The data directory of `longshore up`: what lies where in it, and the rule that one `up` runs per directory.
+// The data directory of `longshore up`: its layout, and the rule that only one `up` runs per directory.
 
 import { once } from 'node:events';
 import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -13,35 +13,35 @@ export interface DataDir {
   readonly endpoints: string;
   readonly tokenKey: string;
   readonly tokenPublicKey: string;
-  /** Port of the embedded PostgreSQL, chosen anew at each start; the configuration refers to it. */
+  /** Port of the embedded PostgreSQL, chosen at each start; the configuration refers to it. */
   readonly postgresPort: string;
   readonly objects: string;
-  /** What reports are made of, and the databases that were searched. */
+  /** Input of reports, and the databases that were searched. */
   readonly queryJobs: string;
   readonly blastDb: string;
   readonly sites: string;
   readonly plugins: string;
-  /** Mails of the dataset access service, when no mail server is configured. */
+  /** Mails of the dataset access service when no mail server is configured. */
   readonly mail: string;
   /** The sample command of the handler service. */
   readonly handlerCommand: string;
   readonly scratch: string;
   readonly scripts: string;
   readonly log: string;
-  /** Compiled sources of the scripts, so that each start of one is quick; ours alone, since it is run. */
+  /** Compile cache of the scripts, so that each start is fast. Only the owner can write it, because it is executed. */
   readonly compiled: string;
 }
 
-/** What `up` tells its clients in `endpoints.json`; base URLs without trailing slash. */
+/** The contents of `endpoints.json`, for clients of `up`; base URLs without trailing slash. */
 export interface Endpoints {
   readonly installer: string;
-  /** Absent when the configuration has no handler section. */
+  /** Undefined when the configuration has no handler section. */
   readonly handler?: string;
-  /** Absent when the configuration has no report section. */
+  /** Undefined when the configuration has no report section. */
   readonly report?: string;
-  /** Absent when the configuration has no access section. */
+  /** Undefined when the configuration has no access section. */
   readonly access?: string;
-  /** Absent when the configuration hosts no plugin here. */
+  /** Undefined when the configuration hosts no plugin in this process. */
   readonly pluginHost?: string;
   readonly adminToken: string;
   readonly pid: number;
@@ -76,14 +76,14 @@ export function dataDir(path: string): DataDir {
 }
 
 /**
- * Makes the directory when there is none and takes it for this process until disposed. As root, others may pass
- * through it (not list it): PostgreSQL runs as nobody below it. A second `up` on the same directory is refused.
+ * Creates the directory if necessary and locks it for this process until disposed. As root, others may traverse it (not list
+ * it), because PostgreSQL runs below it as nobody. A second `up` on the same directory fails.
  */
 export async function takeDataDir(dir: DataDir): Promise<AsyncDisposable> {
   await mkdir(dir.path, { recursive: true, mode: 0o711 });
   if (process.getuid?.() === 0) await chmod(dir.path, 0o711);
   const { dev, ino } = await stat(dir.path);
-  // A name in the kernel's own socket space goes away with its process, however that ends.
+  // An abstract socket name disappears with its process, however it ends.
   const guard = createServer();
   guard.listen(`\0longshore-${dev}-${ino}`);
   try {
@@ -100,7 +100,7 @@ export async function takeDataDir(dir: DataDir): Promise<AsyncDisposable> {
   };
 }
 
-/** Writes a file whole or not at all. */
+/** Writes a file atomically. */
 export async function writeWhole(path: string, content: string, mode: number): Promise<void> {
   const partial = `${path}.partial-${process.pid}`;
   await writeFile(partial, content, { mode });

@@ -1,4 +1,4 @@
-// The configuration's plugins and targets as the engine knows them.
+// Converts the configuration's plugins and targets into the engine's types.
 
 import type { InstallTargetConfiguration, PluginConfiguration } from '../../config/configuration.ts';
 import { type DataType, DataTypes } from '../../engine/model/data-types.ts';

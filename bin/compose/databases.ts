@@ -34,31 +34,31 @@ export function cacheConnection(db: CacheDb): PostgresOptions {
 
 /**
  * For edits of datasets by their owners. An edit holds its connection, and the lock of the dataset's row, while it puts an
- * object: out of one pool, edits would wait for others that wait for them.
+ * object. With a shared pool, edits could deadlock: those that hold a row would wait for a connection.
  */
 export function editsConnection(db: CacheDb): PostgresOptions {
   return { ...cacheConnection(db), poolSize: Math.min(EDITS_AT_ONCE, db.poolSize) };
 }
 
 /**
- * For the journal of the directory store's changes, which notes the object of an edit while that holds its row: lanes that
- * wait for rows may hold all connections of the other pool. No statement of the journal waits for a row of a dataset.
+ * For the journal of the directory store's changes. It records an edit's object while the edit holds its row, and lanes that
+ * wait for rows may hold all connections of the other pool. No statement of the journal waits for a dataset's row.
  */
 export function journalConnection(db: CacheDb): PostgresOptions {
   return { ...cacheConnection(db), poolSize: Math.min(JOURNAL_CONNECTIONS, db.poolSize) };
 }
 
-/** For counting what is kept for an owner, which an edit does too while it holds a row; no such statement waits for one. */
+/** For counting an owner's stored objects, which an edit does while it holds a row. No such statement waits for a row. */
 export function countsConnection(db: CacheDb): PostgresOptions {
   return { ...cacheConnection(db), poolSize: Math.min(COUNTS_CONNECTIONS, db.poolSize) };
 }
 
-/** For the audit trail: changes are answered once they are recorded, and should not wait for lanes and listings. */
+/** For the audit trail: a change is answered after it is recorded, so this must not wait for lanes and listings. */
 export function auditConnection(db: CacheDb): PostgresOptions {
   return { ...cacheConnection(db), poolSize: Math.min(AUDIT_CONNECTIONS, db.poolSize) };
 }
 
-/** Of a database that stands at an address, or that the directory said to stand there. */
+/** Connection to a database at a configured address, or at one that the directory returned. */
 export function connectionAt(target: TargetId, db: DatabaseConnection, at: DatabaseAddress): PostgresOptions {
   return {
     ...at,
@@ -72,12 +72,12 @@ export function connectionAt(target: TargetId, db: DatabaseConnection, at: Datab
   };
 }
 
-/** Undefined where the directory must be asked. */
+/** Undefined if the directory must be queried. */
 export function addressOf(db: DatabaseConnection): DatabaseAddress | undefined {
   return db.kind === 'lookup' ? undefined : { host: db.server.host, port: db.server.port, database: db.name };
 }
 
-/** For one use: asks the directory where it must. */
+/** Looks the address up in the directory if necessary. For a single use. */
 export async function targetConnection(
   target: TargetId,
   db: DatabaseConnection,
@@ -89,7 +89,7 @@ export async function targetConnection(
   return connectionAt(target, db, at);
 }
 
-/** The configuration's rules let no database be looked up without one. */
+/** The configuration's rules require a directory if a database is looked up. */
 export function demandDirectory(directory: Directory | undefined): Directory {
   if (!directory) throw new ConfigurationError('installer.ldap: missing, and a database is to be looked up there');
   return directory;

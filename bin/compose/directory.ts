@@ -1,4 +1,4 @@
-// The directory that the configuration names; its client is loaded where there is one.
+// Opens the directory that the configuration names; its client is loaded only if there is one.
 
 import type { Configuration } from '../../config/configuration.ts';
 import { RememberingDirectory } from '../../engine/adapters/ldap/remembering-directory.ts';
@@ -6,7 +6,7 @@ import type { Directory } from '../../engine/ports/directory.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import { tls } from './verification.ts';
 
-/** Undefined where none is configured. */
+/** Undefined when none is configured. */
 export async function openDirectory(
   section: Configuration['installer']['ldap'],
   log: Logger,

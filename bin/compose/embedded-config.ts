@@ -1,5 +1,5 @@
-// The configuration that `longshore up` writes once: the embedded drivers, two install targets, the sample plugins,
-// random secrets. It is the operator's afterwards and never overwritten.
+// The configuration that `longshore up` writes once: the embedded drivers, two install targets, the sample plugins, random
+// secrets. Afterwards it belongs to the operator and is never overwritten.
 
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
@@ -15,13 +15,13 @@ export interface SamplePlugin {
   readonly scripts: Readonly<Record<string, string>>;
 }
 
-/** Databases and roles that the embedded PostgreSQL gets. */
+/** Databases and roles that are created in the embedded PostgreSQL. */
 export const EMBEDDED = {
   cacheDatabase: 'installer',
   siteDatabase: 'sites',
   /** Owns the cache DB and the control schemas. */
   serviceRole: 'longshore',
-  /** What plugin scripts use: data schemas only. */
+  /** Used by plugin scripts; has access to the data schemas only. */
   pluginRole: 'longshore_plugins',
   targets: [
     { id: 'AlphaDB', controlSchema: 'alphadb_control', dataSchema: 'alphadb_data' },
@@ -34,7 +34,7 @@ const scriptsAtOnce = (): number => Math.min(10, 2 * availableParallelism());
 
 const secret = (): string => randomBytes(24).toString('base64url');
 
-/** The file's text. Passwords are in it, so it is written with mode 0600. */
+/** The file's text. It contains passwords, so the caller writes it with mode 0600. */
 export function embeddedConfig(dir: DataDir, portBase: number, plugins: readonly SamplePlugin[]): string {
   const servicePassword = secret();
   const pluginPassword = secret();
@@ -84,7 +84,7 @@ export function embeddedConfig(dir: DataDir, portBase: number, plugins: readonly
           plugin.name,
           {
             server: { host: '127.0.0.1', port: portBase + 4 },
-            // Written as URI references: a directory may have a blank in its name.
+            // Paths are written as URI references, because a directory's name may contain a space.
             installRoot: encodeURI(dir.path),
             dataTypes: [
               {

@@ -1,4 +1,4 @@
-// The embedded PostgreSQL as the configuration wants it: roles, databases, schemas, and every schema of ours up to date.
+// Sets up the embedded PostgreSQL as the configuration requires: roles, databases, schemas, and migrations of our schemas.
 
 import type { Configuration } from '../../config/configuration.ts';
 import { provision } from '../../engine/adapters/embedded-postgres/postgres-provision.ts';
@@ -9,7 +9,7 @@ import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres/p
 import { silentLogger } from '../../engine/runtime/log.ts';
 import { addressOf, cacheConnection, connectionAt } from './databases.ts';
 
-/** Touches only connections to the embedded server; an operator's own databases are left alone. */
+/** Changes only databases on the embedded server; an operator's own databases are left alone. */
 export async function prepareDatabases(
   installer: Configuration['installer'],
   server: { readonly port: number; readonly password: string },
@@ -18,7 +18,7 @@ export async function prepareDatabases(
   const ours = (one: { readonly host: string; readonly port: number }): boolean =>
     one.host === '127.0.0.1' && one.port === server.port;
   const cache = cacheConnection(installer.cacheDb);
-  // What is looked up in a directory is not ours.
+  // Databases that are looked up in a directory are not on the embedded server.
   const named = (key: 'controlDb' | 'dataDb'): readonly PostgresOptions[] =>
     installer.installTargets.flatMap((target) => {
       const at = addressOf(target[key]);

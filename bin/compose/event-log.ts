@@ -1,4 +1,4 @@
-// The event log that the configuration names. What the other kind stands on is not even loaded.
+// Opens the configured event log. The libraries of the other kind are not loaded.
 
 import type { Configuration } from '../../config/configuration.ts';
 import { EventIds } from '../../engine/adapters/events/event-ids.ts';
@@ -25,7 +25,7 @@ interface EventLogParts {
 
 export interface OpenEventLog {
   readonly events: EventLog;
-  /** Of what is not in the cache database. */
+  /** Checks for dependencies other than the cache database. */
   readonly checks: readonly HealthCheck[];
 }
 
@@ -41,7 +41,7 @@ export async function openEventLog(installer: Installer, parts: EventLogParts, s
   const own = log.child({ actor: 'eventLog' });
   const { KafkaEventLog } = await import('../../engine/adapters/kafka/kafka-log.ts');
   const kafka = scope.use('event log', new KafkaEventLog(settings, new EventIds(db), observer, clock, own));
-  // While it is away, what the lanes have to do already goes on.
+  // Not vital: while it is unavailable, the lanes continue with their existing jobs.
   const check: HealthCheck = { name: 'log-broker', vital: false, probe: (signal) => kafka.probe(signal) };
   return { events: kafka, checks: [check] };
 }

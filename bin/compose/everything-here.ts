@@ -1,5 +1,5 @@
-// All of `longshore up` but the database server, which is being started meanwhile: writes what is missing of the data
-// directory, reads the configuration, and runs the service on the server once that is there.
+// Everything of `longshore up` except the database server, which starts in the meantime. Creates the missing parts of the data
+// directory, reads the configuration, and runs the service once the server is up.
 
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -27,19 +27,22 @@ const SAMPLE_STUDIES = 'config/samples/access-studies.yaml';
 
 export interface EverythingHere {
   readonly dir: DataDir;
-  /** Undefined = as the configuration says. */
+  /** Undefined = as configured. */
   readonly portBase: number | undefined;
   readonly starting: Promise<EmbeddedPostgres>;
-  /** Where it will be reached, and its superuser's password. */
+  /** The server's port, and its superuser's password. */
   readonly server: { readonly port: number; readonly password: string };
   readonly threshold: LogThreshold;
   readonly log: Logger;
   readonly demo: boolean;
-  /** The end of the demo is the end of all. */
+  /** Exit when the demo is over. */
   readonly exit: boolean;
 }
 
-/** Resolves with how it ended: `stopped` by the signal or the end of the demo, or `broken` by itself. The server is stopped. */
+/**
+ * Resolves with how it ended: `stopped` by the signal or the end of the demo, or `broken` by its own failure. The server is
+ * stopped then.
+ */
 export async function everythingHere(
   { dir, portBase, starting, server, threshold, log, demo, exit }: EverythingHere,
   io: CommandIo,
@@ -82,9 +85,9 @@ export async function everythingHere(
   }
 }
 
-/** Files that exist are the operator's; launchers name this program's own path and are written anew each time. */
+/** Existing files belong to the operator. Launchers contain this program's path, so they are rewritten each time. */
 async function writeOnce(dir: DataDir, portBase: number): Promise<void> {
-  // Private datasets lie there: others of this machine may pass through the data directory, not into this.
+  // They contain private data: other users may traverse the data directory, but not enter these.
   for (const own of [dir.objects, dir.queryJobs, dir.blastDb, dir.compiled])
     await mkdir(own, { recursive: true, mode: 0o700 });
   const launchers = await writeSampleLaunchers(dir.plugins, runtimeArgv(dir.compiled));
@@ -99,7 +102,7 @@ async function writeOnce(dir: DataDir, portBase: number): Promise<void> {
   await writeWhole(dir.config, embeddedConfig(dir, portBase, plugins), 0o600);
 }
 
-/** `--port-base` overrides the written configuration for this run, the address of the own plugin host included. */
+/** `--port-base` overrides the written configuration for this run, including the address of the in-process plugin host. */
 function withPorts(configuration: Configuration, portBase: number | undefined): Configuration {
   if (portBase === undefined) return configuration;
   const { containerCore, installer } = configuration;

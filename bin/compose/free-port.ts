@@ -1,10 +1,10 @@
-// A TCP port of 127.0.0.1 for a server of our own.
+// Finds a free TCP port on 127.0.0.1 for a server of this program.
 
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Failure } from '../../engine/runtime/failure.ts';
 
-/** The preferred port when it is free, else one that the kernel chooses. */
+/** The preferred port if it is free; otherwise one that the kernel chooses. */
 export async function freePort(preferred: number | undefined): Promise<number> {
   return (preferred !== undefined ? await tryPort(preferred) : undefined) ?? (await tryPort(0)) ?? fail();
 }

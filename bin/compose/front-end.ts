@@ -1,4 +1,4 @@
-// A front end of the configuration: routes on a port, with the process's authentication, limits and operators' routes.
+// A front end of the configuration: routes on a port, with the process's authentication, limits and operator routes.
 
 import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -29,11 +29,11 @@ export interface FrontEndParts {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly ready: () => boolean;
-  /** Of the process: requests of all its front ends are recorded there. */
+  /** The audit trail of the process; it records the requests of all front ends. */
   readonly trail: AuditTrail;
-  /** Of all disks that this process writes to; absent = there is always room. */
+  /** Free space on all disks that this process writes to; undefined = not checked. */
   readonly room?: DiskRoom;
-  /** Where `/admin`, `/metrics` and `/health` of this process are; undefined = at its front ends. */
+  /** The listener for `/admin`, `/metrics` and `/health` of this process; undefined = the front ends serve them. */
   readonly adminListener?: AdminListener | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface AdminListener {
   readonly port: number;
 }
 
-/** As `ports` and `http.basePath` of the configuration name them. */
+/** Names in `ports` and `http.basePath` of the configuration. */
 export type FrontEndName = keyof Configuration['containerCore']['ports'];
 
 export interface FrontEndOptions {
@@ -56,13 +56,13 @@ export interface FrontEndOptions {
 
 export interface FrontEnd {
   readonly spec: ChildSpec;
-  /** The listener for operators, where there is one: that of one front end of the process is to be started. */
+  /** The listener for operators, if configured. Start the one of a single front end per process. */
   readonly admin?: ChildSpec;
-  /** Base URL without trailing slash; of the running server, or of the configured port before. */
+  /** Base URL without trailing slash: of the running server, or with the configured port before it runs. */
   url(): string;
 }
 
-/** Threads of this process; one where nobody can tell. */
+/** Number of threads of this process; 1 where /proc is missing. */
 export function threadsHere(): number {
   try {
     return readdirSync('/proc/self/task').length;
@@ -119,7 +119,7 @@ export async function frontEnd(
   const isPublic = (route: Route): boolean => !admin || !isForOperators(route);
   let running: HttpServer | undefined;
   const create = (): HttpServer => {
-    // A route of the front end's own that has the name of one for operators is part of its contract.
+    // A front end's own route with the name of an operator route is part of its contract.
     const routes = options.routes.filter((route) => !admin || !isForAdministrators(route));
     running = serverOf({ ...options, basePath }, routes, ops().filter(isPublic));
     return running;
@@ -146,16 +146,16 @@ interface Place {
 }
 
 const isForAdministrators = ({ path }: Route): boolean => path.startsWith('/admin/');
-/** `/ready` stays: whoever sends requests asks it. */
+/** `/ready` stays, because load balancers probe it. */
 const isForOperators = ({ path }: Route): boolean => path === '/health' || path === '/metrics';
 
-/** Where a proxy publishes the front end: under the path of all, or under its own. */
+/** The path prefix under which a proxy publishes the front end: one for all, or its own. */
 export const basePathOf = (
   configured: Configuration['containerCore']['http']['basePath'],
   name: FrontEndName,
 ): string => (typeof configured === 'string' ? configured : (configured[name] ?? ''));
 
-/** Of a front end whose callers share a secret of its own. */
+/** For a front end whose callers share its own secret. */
 export const noUsers = ({ clock, log }: Pick<FrontEndParts, 'clock' | 'log'>): AuthSettings => ({
   adminToken: undefined,
   verify: undefined,
@@ -165,7 +165,7 @@ export const noUsers = ({ clock, log }: Pick<FrontEndParts, 'clock' | 'log'>): A
   remember: async () => undefined,
 });
 
-/** Who callers are, by the configuration; users' names are remembered for others to see. */
+/** How callers are authenticated, by the configuration. Remembers users' names to show them to others. */
 export async function authSettings(
   core: Pick<Configuration['containerCore'], 'authentication' | 'http'>,
   accounts: Pick<Accounts, 'remember'>,

@@ -1,4 +1,4 @@
-// A group of the machine by its name or number.
+// Resolves a Unix group by name or number.
 
 import { readFile } from 'node:fs/promises';
 import { Failure } from '../../engine/runtime/failure.ts';

@@ -1,4 +1,4 @@
-// The handler job service of the configuration: its commands, its jobs, one port.
+// The configured handler job service: its commands, its jobs, one port.
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ export interface HandlerParts extends FrontEndParts {
   readonly core: Pick<Core, 'db' | 'instance' | 'store'>;
   readonly packages: Packages;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Scratch space of this process alone; made when absent. */
+  /** Scratch space of this process only; created if missing. */
   readonly scratchDir: string;
 }
 
@@ -43,11 +43,11 @@ export interface Handler {
   url(): string;
 }
 
-/** That a job may wait for its upload (docs/design/decisions.md#handler-job-service). */
+/** How long a job may wait for its upload (docs/design/decisions.md#handler-job-service). */
 const AWAITING_MS = 24 * 3_600_000;
 const EXPIRY_PERIOD_MS = 60_000;
 
-/** Ends first what a killed process left behind: its commands, its jobs, its folders. */
+/** First cleans up after a killed process: its commands, its jobs, its folders. */
 export async function handler(
   configuration: Pick<Configuration, 'containerCore'> & {
     readonly handler: NonNullable<Configuration['handler']>;
@@ -144,7 +144,7 @@ export async function handler(
         statistics,
       }),
       checks,
-      // The service has a token of its own.
+      // The service has its own token.
       auth: noUsers(parts),
     },
     parts,

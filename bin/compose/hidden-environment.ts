@@ -1,9 +1,9 @@
-// Every process of a user can read the environment that another one of the same user was started with, as long as that one
-// runs (/proc/PID/environ): nothing that a process does to its own variables changes what is read there. So a command that
-// runs the programs of others starts itself anew, as the same process, with an environment that has nothing to hide; the
-// rest is handed over in a file without a name, on standard input, which is closed as soon as it is read.
+// Every process of a user can read the initial environment of the user's other processes while they run (/proc/PID/environ). A
+// process cannot change what is read there by changing its variables. So a command that runs third-party programs re-executes
+// itself, as the same process, with an environment without secrets. The other variables are passed in an unlinked file on
+// standard input, which is closed as soon as it is read.
 //
-// States:  as started --something to hide--> started anew (marked with the process's id) --read--> hidden
+// States:  as started --something to hide--> re-executed (marked with the process id) --read--> hidden
 
 import { closeSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,9 +12,9 @@ import { bundled } from '../../engine/runtime/program-files.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Its value is the id of the process, so that no child takes it for its own. */
+/** Its value is the process id, so that no child process mistakes it for its own. */
 const MARK = 'LONGSHORE_HIDDEN_ENVIRONMENT';
-/** What the system, the runtime and programs that we start look for by themselves. Nothing else stays in sight. */
+/** Variables that the system, the runtime and the programs we start read themselves. All others are hidden. */
 const IN_SIGHT =
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|PWD|HOSTNAME|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|COLORTERM|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|TMPDIR|LD_LIBRARY_PATH|LD_PRELOAD|SSL_CERT_FILE|SSL_CERT_DIR|OPENSSL_CONF|NODE_[A-Z0-9_]+|NOTIFY_SOCKET|LONGSHORE_RUN)$/;
 
@@ -31,7 +31,7 @@ export function partsOf(environment: Environment): Parts {
   };
 }
 
-/** The whole environment. Does not return where something has to be hidden first: then the process starts anew. */
+/** Returns the whole environment. Does not return if something must be hidden first: the process is then re-executed. */
 export function hiddenEnvironment(): Environment {
   const { [MARK]: mark, ...environment } = process.env;
   if (mark === String(process.pid)) return { ...environment, ...handedOver() };
@@ -43,7 +43,7 @@ export function hiddenEnvironment(): Environment {
   return process.execve(process.execPath, argv, { ...inSight, [MARK]: String(process.pid) });
 }
 
-/** Nothing else is opened meanwhile, so the file gets the number of standard input, the lowest that is free. */
+/** Nothing else is opened in between, so the file gets the lowest free descriptor, that of standard input. */
 function handOver(hidden: Parts['hidden']): void {
   const path = join(tmpdir(), `longshore-${process.pid}-${process.hrtime.bigint()}`);
   closeSync(0);
@@ -51,7 +51,7 @@ function handOver(hidden: Parts['hidden']): void {
   unlinkSync(path);
   if (file !== 0) throw new Error(`the file for the environment got the number ${file} instead of 0`);
   const bytes = Buffer.from(JSON.stringify(hidden));
-  // By position: whoever reads begins at the start.
+  // Positional writes keep the file offset at 0, where the reader starts.
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at, bytes.length - at, at);
 }
 

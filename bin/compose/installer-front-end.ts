@@ -19,13 +19,13 @@ import { VERSION } from '../cli/version.ts';
 import { type FrontEnd, type FrontEndParts, frontEnd } from './front-end.ts';
 import type { Core } from './open-core.ts';
 
-/** What runs behind the front end and is asked by it. */
+/** The actors behind the front end that it queries. */
 export interface InstallerActors {
   readonly breakers: PluginBreakers;
   readonly daemons: Pick<Daemons, 'reconciler' | 'pruner'>;
   readonly failedInstalls: FailedInstalls;
   readonly settings: ProcessSettings;
-  /** The latest. */
+  /** The current settings. */
   readonly intervals: Tunable<DaemonIntervals>;
 }
 
@@ -35,7 +35,7 @@ export function installerFrontEnd(
   grants: Grants,
   types: DataTypes,
   actors: InstallerActors,
-  /** How plugins and the parts of this process are asked. */
+  /** Checks of the plugins and of the parts of this process. */
   others: readonly HealthCheck[],
   auth: AuthSettings,
   parts: FrontEndParts,
@@ -52,7 +52,7 @@ export function installerFrontEnd(
       checks: [...healthChecks(core), ...others],
       routes: installerRoutes({
         ...core,
-        // By the pool that all reports use: the trail's own is for what is written.
+        // Uses the pool of all reports: the trail's own pool is for writes.
         audit: new PostgresAuditLog(core.db),
         grants,
         eventLog: core.events,
@@ -104,13 +104,13 @@ export const targetChecks = ({ targetPools }: Pick<Core, 'targetPools'>): readon
     probe: (signal) => pool.probe(signal),
   }));
 
-/** Without the cache DB or the store nothing works. */
+/** Nothing works without the cache DB or the store. */
 export const vitalChecks = ({ db, store }: Pick<Core, 'db' | 'store'>): readonly HealthCheck[] => [
   { name: 'cache-db', vital: true, probe: (signal) => db.probe(signal) },
   { name: 'object-store', vital: true, probe: (signal) => store.probe(signal) },
 ];
 
-/** A target that is away makes only its own jobs wait. */
+/** While a target is unavailable, only its own jobs wait. */
 const healthChecks = (core: Core): readonly HealthCheck[] => [
   ...vitalChecks(core),
   ...core.checks,

@@ -1,5 +1,5 @@
-// The addresses that a service is going to listen on, tried before anything else starts: a service that says that it is ready
-// while another program answers in its place would be taken for that one. One that is lost later is a matter of the supervisor.
+// Checks the addresses that a service will listen on, before anything else starts. Otherwise the service could report that it
+// is ready while another program answers on its port. An address that is lost later is the supervisor's concern.
 
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -7,13 +7,13 @@ import type { Configuration } from '../../config/configuration.ts';
 import { Failure } from '../../engine/runtime/failure.ts';
 
 export interface Listener {
-  /** Of the front end. */
+  /** Name of the front end. */
   readonly name: string;
   readonly host: string;
   readonly port: number;
 }
 
-/** Kind `rejected`: waiting does not help, somebody has to end the other program or choose another port. */
+/** Kind `rejected`: waiting does not help; the operator must stop the other program or choose another port. */
 export class CannotListen extends Failure {
   constructor(taken: readonly string[]) {
     super('rejected', `cannot listen on ${taken.join(', ')}`);
@@ -44,7 +44,7 @@ export function listenersOf({
   ];
 }
 
-/** @throws CannotListen that names every address that cannot be had, with the system's reason */
+/** @throws CannotListen that names every address that is not available, with the system's reason */
 export async function demandAddresses(listeners: readonly Listener[]): Promise<void> {
   const taken = await Promise.all(
     listeners.map(async ({ name, host, port }) => {

@@ -1,5 +1,5 @@
-// What of the configuration changes while the program runs, each kind with the one who takes it over. Which settings these
-// are is said in the schema (config/live.ts); what else differs in a file waits for a restart.
+// The settings that can change at run time, each kind with the code that applies it. The schema defines which settings these
+// are (config/live.ts); all other changes in the file wait for a restart.
 
 import type { DaemonIntervals } from '../../actors/daemons/daemons.ts';
 import type { LaneTuning, LaneTunings } from '../../actors/jobs/job-lane.ts';
@@ -15,10 +15,10 @@ type Installer = Configuration['installer'];
 
 export class LiveSettings {
   readonly lanes: Tunable<LaneTunings>;
-  /** Undefined where the service is not configured, as below. */
+  /** Undefined where the service is not configured; the same applies below. */
   readonly reportLane: Tunable<LaneBounds> | undefined;
   readonly daemonIntervals: Tunable<DaemonIntervals>;
-  /** Milliseconds between runs of the approval of access requests. */
+  /** Milliseconds between runs that approve access requests. */
   readonly approvalMs: Tunable<number> | undefined;
   /** By the plugin's key; threads read them at each call. */
   readonly pluginTimes: ReadonlyMap<string, SharedArrayBuffer>;
@@ -46,12 +46,12 @@ export class LiveSettings {
     };
   }
 
-  /** Takes over the settings of these kinds, and of no other. */
+  /** Applies the settings of these kinds only. */
   apply(kinds: ReadonlySet<LiveKind>, next: Configuration): void {
     for (const kind of kinds) this.#takers[kind](next);
   }
 
-  /** A plugin that is new, or gone, waits for a restart. */
+  /** A plugin that was added or removed waits for a restart. */
   #changeTimes({ plugins }: Installer): void {
     for (const [key, memory] of this.pluginTimes) {
       const plugin = plugins[key];
@@ -90,7 +90,7 @@ const laneTunings = ({ lanes }: Installer): LaneTunings => ({
   hardDelete: laneTuning(lanes.hardDelete),
 });
 
-/** Tries and waits stay as they are. */
+/** Retry settings stay as they are. */
 function withBounds(now: LaneTunings, next: Installer): LaneTunings {
   const changed = { ...laneTunings(next) };
   for (const lane of LANES) changed[lane] = { ...changed[lane], retry: now[lane].retry };

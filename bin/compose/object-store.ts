@@ -1,4 +1,4 @@
-// The object store that the configuration names. What the other kind stands on is not even loaded.
+// Opens the configured object store. The libraries of the other kind are not loaded.
 
 import { routeChange } from '../../actors/events/routing.ts';
 import type { Configuration } from '../../config/configuration.ts';
@@ -12,12 +12,12 @@ import { storeData } from './store-reader.ts';
 
 export interface OpenStore extends Disposable {
   readonly store: ObjectStore;
-  /** Settles what dead processes left half told; called again whenever one has died. */
+  /** Finishes changes that crashed processes left incomplete; called again after each crash of a process. */
   settle(signal: AbortSignal): Promise<void>;
 }
 
 interface StoreParts {
-  /** Where the directory store announces its changes. */
+  /** Where the directory store records its changes. */
   readonly journal: ChangeJournal;
   readonly clock: Clock;
   readonly log: Logger;
@@ -30,10 +30,10 @@ export async function openObjectStore(section: Section, parts: StoreParts, signa
   if (data.driver === 's3') {
     const { S3Store } = await import('../../engine/adapters/s3/s3-store.ts');
     const store = new S3Store(data.options, parts);
-    // It announces its changes itself; what dead processes leave there is parts of puts.
+    // S3 sends its own notifications. Crashed processes leave only unfinished multipart uploads.
     return { store, settle: (until) => store.sweep(until), [Symbol.dispose]: () => store[Symbol.dispose]() };
   }
-  // Most changes concern no lane: a round trip to the journal before each, and one after, would tell nobody anything.
+  // Most changes concern no lane, so recording them would cost two round trips to the journal for nothing.
   const announces = (change: ObjectChange): boolean => routeChange(change).kind !== 'ignored';
   const store = await openDirectoryStore({ path: data.path, announces, ...parts }, signal);
   return { store, settle: (until) => store.settleOrphans(until), [Symbol.dispose]: () => {} };

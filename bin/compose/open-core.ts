@@ -1,5 +1,5 @@
-// Opens what the lanes and the installer stand on: the cache DB with everything kept in it, the object store, the
-// install targets. Whatever is open when a later part fails is closed by the scope.
+// Opens what the lanes and the installer need: the cache DB with all its repositories, the object store, the install targets.
+// If a later part fails, the scope closes what is open.
 
 import type { Configuration } from '../../config/configuration.ts';
 import { dataSchemaOf } from '../../config/data-schemas.ts';
@@ -55,7 +55,7 @@ import { urlUploads } from './url-uploads.ts';
 
 export interface Core {
   readonly db: Postgres;
-  /** This process among all processes on the cache DB. */
+  /** Identifies this process among all processes on the cache DB. */
   readonly instance: PostgresInstance;
   readonly accounts: PostgresAccounts;
   readonly audit: PostgresAuditLog;
@@ -70,27 +70,27 @@ export interface Core {
   readonly leases: PostgresLeases;
   readonly events: EventLog;
   readonly changes: ChangeQueue;
-  /** Counts what is kept for each owner. */
+  /** Updates each owner's stored bytes. */
   readonly store: ObjectStore;
-  /** The same without counting. */
+  /** The same store without counting. */
   readonly uncountedStore: ObjectStore;
   readonly kept: PostgresKeptBytes;
-  /** Counts anew what dead processes left half counted. */
+  /** Recounts what crashed processes left half counted. */
   readonly sweepKept: (signal: AbortSignal) => Promise<number>;
-  /** Of the services that stand outside the cache database. */
+  /** Checks for dependencies outside of the cache database. */
   readonly checks: readonly HealthCheck[];
-  /** Settles what dead processes left half told of the store. */
+  /** Finishes changes of the store that crashed processes left incomplete. */
   readonly settleStore: (signal: AbortSignal) => Promise<void>;
   readonly targets: ReadonlyMap<TargetId, InstallTarget>;
   /** Of the same targets. */
   readonly siteGrants: readonly SiteGrants[];
   /** Of the same targets. */
   readonly targetIndexes: ReadonlyMap<TargetId, PostgresTargetIndex>;
-  /** Undefined where uploads by URL are switched off. */
+  /** Undefined where uploads by URL are disabled. */
   readonly remoteFiles: RemoteFiles | undefined;
-  /** Pools of the targets' control DBs, for health. */
+  /** Pools of the targets' control DBs, for health checks. */
   readonly targetPools: ReadonlyMap<TargetId, TargetDatabase>;
-  /** Calls `hear` after each time in which others may have taken this process for dead. */
+  /** Calls `hear` after each pause in which others may have considered this process dead. */
   readonly onGap: (hear: () => void) => void;
 }
 
@@ -100,7 +100,7 @@ export interface CoreParts {
   readonly metrics: Metrics;
 }
 
-/** What it stands on was waited for before (wait-for-dependencies.ts). */
+/** The caller has already waited for the dependencies (wait-for-dependencies.ts). */
 export async function openCore(
   installer: Configuration['installer'],
   parts: CoreParts,

@@ -1,4 +1,4 @@
-// The plugin host of the configuration: some plugins, their scripts, one port.
+// The configured plugin host: some plugins, their scripts, one port.
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,12 +24,12 @@ import { groupNumber } from './group-number.ts';
 import { scriptSpawner } from './script-spawner.ts';
 
 export interface PluginHostSettings {
-  /** Keys of the plugins it serves. */
+  /** Keys of the plugins that it serves. */
   readonly plugins: readonly string[];
   readonly host: string;
   readonly port: number;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Scratch space of this host alone; made when absent. */
+  /** Scratch space of this host only; created if missing. */
   readonly workspace: string;
 }
 
@@ -38,7 +38,7 @@ type HostSections = Pick<Configuration, 'pluginHost'> & {
   readonly installer: Pick<Configuration['installer'], 'plugins' | 'installTargets' | 'siteBuild' | 'ldap'>;
 };
 
-/** Where the scripts of a plugin's image are expected when `pathOverride` does not say. */
+/** Default paths of the scripts in a plugin's image, when `pathOverride` is not set. */
 export const SCRIPT_PATHS = {
   dataCleaning: '/opt/longshore/bin/import',
   checkCompatibility: '/opt/longshore/bin/check-compatibility',
@@ -96,14 +96,14 @@ export async function pluginHost(
         room: parts.room,
       }),
       checks: [{ name: 'workspace', vital: true, probe: () => host.probe() }],
-      // The protocol has a token of its own.
+      // The protocol has its own token.
       auth: noUsers(parts),
     },
     parts,
   );
 }
 
-/** The schema's own defaults where there is no section: `longshore plugin` runs without one. */
+/** Without the section, which `longshore plugin` does not require, the schema's defaults apply. */
 function gateOf(settings: PluginHostConfiguration | undefined): CallGateLimits {
   const { scripts = 10, calls = 60, waitMs = 30_000 } = settings?.limits ?? {};
   return { maxScripts: scripts, maxCalls: calls, maxWaitMs: waitMs };
@@ -115,7 +115,7 @@ async function modesOf(settings: PluginHostConfiguration | undefined): Promise<I
   return { group: await groupNumber('pluginHost.installed.group', group), others };
 }
 
-/** How many calls of lanes beside it a host takes without turning any away. */
+/** How many calls of the lanes in its process a host can take without rejecting any. */
 export function callsAtOnce({ limits }: PluginHostConfiguration): number {
   return Math.min(limits.scripts, limits.calls);
 }

@@ -1,8 +1,8 @@
-// The configuration file read anew while the program runs.
+// Reloads the configuration file at run time.
 //   starting   reloads wait until everything runs
-//   running    one reload after the other: read, checked whole, compared with what runs, taken over where that is possible
-//   ending     refused, also those that wait or read
-// What needs a restart is told at each reload until the restart, or until the file says again what runs.
+//   running    one reload at a time: read, validated as a whole, compared with the running settings, applied where possible
+//   ending     rejected, including reloads that wait or read
+// Each reload reports the settings that need a restart, until the restart or until the file matches the running settings again.
 
 import { dirname, resolve } from 'node:path';
 import { changesBetween, type SettingChange, withChanges } from '../../config/changes.ts';
@@ -22,18 +22,18 @@ import { unlessAborted } from '../../engine/runtime/wait.ts';
 /** The file that the program was started with. */
 export interface SettingsFile<C = Configuration> {
   readonly file: string;
-  /** What stood in it, complete, in its own words. */
+  /** Its complete contents, as written. */
   readonly document: Readonly<Record<string, unknown>>;
-  /** Reads it anew, with the environment of the start. */
+  /** Reloads it with the environment of the start. */
   readonly load: () => Promise<LoadResult<C>>;
 }
 
-/** Takes over the settings of these kinds, and of no other. */
+/** Applies the settings of these kinds only. */
 export interface SettingsTaker<C = Configuration> {
   apply(kinds: ReadonlySet<LiveKind>, next: C): void;
 }
 
-/** For the file and those that it names: one may be a pipe that nobody writes to, or lie on a disk that hangs. */
+/** Deadline for the file and the files that it names: one may be a pipe without a writer, or on a disk that hangs. */
 const READ_MS = 30_000;
 const LOG_LEVEL = ['containerCore', 'log', 'level'] as const;
 
@@ -44,7 +44,7 @@ export class Reloading<C = Configuration> implements ProcessSettings {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #started = Promise.withResolvers<void>();
-  /** What runs, in the file's words. */
+  /** The running settings, in the form of the file. */
   #document: unknown;
   #ended = false;
   #turn: Promise<unknown>;
@@ -59,12 +59,12 @@ export class Reloading<C = Configuration> implements ProcessSettings {
     this.#turn = this.#started.promise;
   }
 
-  /** Everything runs that takes settings over. */
+  /** Call it when everything that applies settings runs. */
   started(): void {
     this.#started.resolve();
   }
 
-  /** Nothing is changed any more. */
+  /** From here on nothing is changed. */
   end(): void {
     this.#ended = true;
     this.#started.resolve();
@@ -89,7 +89,7 @@ export class Reloading<C = Configuration> implements ProcessSettings {
 
   async #reload(signal: AbortSignal): Promise<ReloadAnswer> {
     this.#refuseAtTheEnd();
-    // Whoever gave up while others had their turn wants none.
+    // The caller may have given up while other reloads ran.
     signal.throwIfAborted();
     const { file } = this.#source;
     const loaded = await this.#read();
@@ -121,7 +121,7 @@ export class Reloading<C = Configuration> implements ProcessSettings {
     return await unlessAborted(load(), limit.signal);
   }
 
-  /** At the level before or after the change, whichever lets it pass. */
+  /** Logs before or after the change of the log level, whichever level lets the message pass. */
   #tell(fields: object, message: string, change: () => unknown): void {
     const before = this.#log.isLevelEnabled('info');
     if (before) this.#log.info(fields, message);
@@ -134,7 +134,7 @@ export class Reloading<C = Configuration> implements ProcessSettings {
   }
 }
 
-/** Values of live settings alone: others may be secrets. */
+/** Shows values of live settings only: others may be secrets. */
 const reportOf = (changes: readonly SettingChange[]): Pick<ReloadReport, 'applied' | 'needsRestart'> => ({
   applied: changes.filter(({ live }) => live !== undefined).map(({ path, from, to }) => ({ path, from, to })),
   needsRestart: changes.filter(({ live }) => live === undefined).map(({ path }) => ({ path })),

@@ -1,4 +1,4 @@
-// The database of the report job service: its own, or a schema of the cache DB.
+// The database of the report job service: a separate database, or a schema of the cache DB.
 
 import type { Configuration } from '../../config/configuration.ts';
 import { migrate } from '../../engine/adapters/migrations/migrations.ts';

@@ -1,4 +1,4 @@
-// The report job service of the configuration: its front end, the lane that makes reports, and what cleans up after it.
+// The configured report job service: its front end, its lane, and its cleanup.
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -40,16 +40,16 @@ export interface ReportParts extends FrontEndParts {
   readonly core: Pick<Core, 'store'>;
   readonly zip: WriteZip;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Scratch space of this process alone; made when absent. */
+  /** Scratch space of this process only; created if missing. */
   readonly scratchDir: string;
-  /** There where the service is configured. */
+  /** Its setting is defined where the service is configured. */
   readonly live: Pick<LiveSettings, 'reportLane'>;
 }
 
 export interface ReportService {
   /** In start order. */
   readonly children: readonly ChildSpec[];
-  /** What it stands on, beside the cache database and the object store. */
+  /** Its dependencies, besides the cache database and the object store. */
   readonly watched: readonly HealthCheck[];
   url(): string;
 }
@@ -59,8 +59,8 @@ const RENEW_MS = 10_000;
 const SWEEP_MS = 60_000;
 
 /**
- * Undefined when it is not configured. Its database was waited for before (wait-for-dependencies.ts). Ends first what a
- * killed process left behind: its formatters, their folders, queries that it began.
+ * Undefined when it is not configured. The caller has already waited for its database (wait-for-dependencies.ts). First cleans
+ * up after a killed process: its formatters, their folders, the queries that it began.
  */
 export async function reportService(
   configuration: Configuration,
@@ -90,7 +90,7 @@ export async function reportService(
   const applied = await migrateReport(db, connection, signal);
   if (applied.length > 0) log.info({ applied }, 'report database migrated');
   let renewal: Timer<void> | undefined;
-  // Others may have taken our jobs for those of a dead process: what they took is to stop at once.
+  // Others may have considered this process dead and taken over its jobs; renewing now stops those jobs at once.
   const onGap = (): void => void renewal?.runNow(new AbortController().signal).catch(() => undefined);
   const instance = await scope.open(
     'process instance of reports',
@@ -132,7 +132,7 @@ export async function reportService(
       host: containerCore.http.bindHost,
       port: containerCore.ports.report,
       auth,
-      // Its own /health is among its routes.
+      // Its own routes include /health.
       checks: [],
       routes: reportRoutes({
         jobs: new PostgresReportJobs(db),

@@ -1,5 +1,5 @@
-// From a configuration to a running service and to its end: waits for what it stands on, opens, starts, waits, stops in reverse. A second signal
-// ends the process at once (bin/longshore.ts).
+// Runs a service from its configuration to its end: waits for its dependencies, opens, starts, waits, then stops in reverse
+// order. A second signal ends the process at once (bin/longshore.ts).
 
 import type { Configuration } from '../../config/configuration.ts';
 import { messageOf } from '../../engine/runtime/failure.ts';
@@ -23,26 +23,26 @@ import { waitForDependencies } from './wait-for-dependencies.ts';
 
 export interface ServiceOptions {
   readonly configuration: Configuration;
-  /** Where it came from, to be read anew. */
+  /** The source of the configuration, for reloads. */
   readonly source: SettingsFile;
-  /** Of the log. */
+  /** The log's threshold. */
   readonly threshold: LogThreshold;
   readonly clock: Clock;
   readonly log: Logger;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where mails are kept when no mail server is configured; undefined = they wait. */
+  /** Where mails are stored when no mail server is configured; undefined = they wait. */
   readonly mailDir?: string;
-  /** Scratch space of this process alone. */
+  /** Scratch space of this process only. */
   readonly scratchDir: string;
-  /** Called once everything answers; the service ends when it rejects. */
+  /** Called once everything is up; the service ends if it rejects. */
   readonly ready: (addresses: Addresses, signal: AbortSignal) => Promise<void>;
   /** Rejects when something below the service ended, such as the embedded database. */
   readonly foundation?: Promise<never>;
-  /** Closes what the service stands on, after everything else. */
+  /** Closes what is below the service, after everything else. */
   readonly close?: () => Promise<void>;
 }
 
-/** Resolves with how it ended: `stopped` by the signal, or `broken` by itself. */
+/** Resolves with how it ended: `stopped` by the signal, or `broken` by its own failure. */
 export async function runService(options: ServiceOptions, stop: AbortSignal): Promise<'stopped' | 'broken'> {
   const { clock, log, configuration, source, threshold, env, scratchDir, mailDir } = options;
   const metrics = new Metrics();

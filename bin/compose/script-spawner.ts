@@ -1,4 +1,4 @@
-// How this program is started again as the small process that starts scripts (engine/adapters/scripts/script-spawner.ts).
+// How this program starts itself as the small process that spawns scripts (engine/adapters/scripts/script-spawner.ts).
 
 import { programArgv } from '../../engine/runtime/program-files.ts';
 

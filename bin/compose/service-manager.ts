@@ -1,5 +1,5 @@
-// Tells systemd that the service is ready, when it was systemd that started it. Sockets of the kind that it listens on
-// are not to be had in Node.js, so its own small program is run: units need `NotifyAccess=all`.
+// Notifies systemd that the service is ready, if systemd started it. Node.js does not support Unix datagram sockets, so this
+// runs systemd-notify; units need `NotifyAccess=all`.
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -9,7 +9,7 @@ import type { Logger } from '../../engine/runtime/log.ts';
 const run = promisify(execFile);
 const PATIENCE_MS = 10_000;
 
-/** Never fails: without the word systemd ends the start when its `TimeoutStartSec` is over, and the log says why. */
+/** Never fails: without the notification systemd stops the service after `TimeoutStartSec`, and the log says why. */
 export async function tellReady(
   env: Readonly<Record<string, string | undefined>>,
   log: Logger,

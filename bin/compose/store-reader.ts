@@ -1,4 +1,4 @@
-// The reading half of the object store that the configuration names, as every worker thread opens its own.
+// The read half of the configured object store; every worker thread opens its own.
 
 import type { Configuration } from '../../config/configuration.ts';
 import { openDirectoryReader } from '../../engine/adapters/directory/directory-store-reader.ts';
@@ -7,14 +7,14 @@ import type { ObjectReader } from '../../engine/ports/object-store.ts';
 import { ConfigurationError } from '../cli/configuration-error.ts';
 import { verification } from './verification.ts';
 
-/** What a thread needs to open its reader: plain data, which crosses the thread boundary. */
+/** What a thread needs to open its reader: plain data, which can cross the thread boundary. */
 export type StoreData =
   | { readonly driver: 'directory'; readonly path: string }
   | { readonly driver: 's3'; readonly options: S3Options };
 
 type Section = Configuration['installer']['objectStore'];
 
-/** A bucket's name in the form that all stores take, which goes into paths and host names. */
+/** Bucket names that all stores accept; they become part of paths and host names. */
 const BUCKET = /^(?!\d+(?:\.\d+){3}$)(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
 export function storeData(section: Section): StoreData {
@@ -23,7 +23,7 @@ export function storeData(section: Section): StoreData {
     : { driver: 's3', options: s3Options(section) };
 }
 
-/** Undefined for a thread whose tasks read no objects, such as those of a plugin host alone. */
+/** `data` is undefined for a thread whose tasks read no objects, such as those of a plugin host. */
 export async function openStoreReader(data: StoreData | undefined): Promise<ObjectReader & Partial<Disposable>> {
   if (data?.driver !== 's3') return openDirectoryReader(data?.path ?? '/nonexistent');
   return (await import('../../engine/adapters/s3/s3-reader.ts')).openS3Reader(data.options);

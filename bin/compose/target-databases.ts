@@ -1,4 +1,4 @@
-// The control databases of the install targets: a pool for each, or one for all targets that stand on the same server,
+// The control databases of the install targets: one pool per target, or one shared by all targets with the same server,
 // database and user (`installer.sharedTargetDbPooling`). Statements name the target's schema.
 
 import type { Configuration, DatabaseConnection } from '../../config/configuration.ts';

@@ -1,4 +1,4 @@
-// What crosses the thread boundary: how a thread opens its resources, and every task it knows.
+// The data that cross the thread boundary: how a thread opens its resources, and every task that it knows.
 
 import type { PackOrder, UnpackOrder } from '../../actors/handler/packages.ts';
 import type { Unpacked } from '../../actors/plugin-host/archives.ts';
@@ -10,9 +10,9 @@ import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import type { StoreData } from './store-reader.ts';
 
 export interface ThreadData {
-  /** Absent where no task reads objects. */
+  /** Undefined where no task reads objects. */
   readonly store: StoreData | undefined;
-  /** Absent where no task fetches from URLs. */
+  /** Undefined where no task downloads from URLs. */
   readonly remote?: RemoteHttpOptions | undefined;
   readonly plugins: readonly (PluginHttpOptions & { readonly key: string })[];
 }
@@ -29,7 +29,7 @@ export type ArchiveTasks = {
   };
 };
 
-/** The same of the handler service: packages of either format in, tar.gz out. */
+/** The handler service's archive work: packages of either format in, tar.gz out. */
 export type PackageTasks = {
   readonly 'unpack-package': { readonly input: UnpackOrder; readonly output: readonly string[] };
   readonly 'pack-package': { readonly input: PackOrder; readonly output: number };

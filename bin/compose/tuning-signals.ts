@@ -1,5 +1,5 @@
-// Signals with which an operator tunes a running process: SIGHUP reads the configuration anew, SIGUSR2 changes the log
-// level to the next of info, debug, trace. A SIGHUP that says that the terminal is gone ends the process instead.
+// Signals that an operator sends to a running process: SIGHUP reloads the configuration, SIGUSR2 cycles the log level through
+// info, debug, trace. A SIGHUP that means that the terminal is gone ends the process instead.
 
 import { isatty } from 'node:tty';
 import type { ProcessSettings } from '../../engine/ports/process-settings.ts';
@@ -8,7 +8,7 @@ import type { Logger } from '../../engine/runtime/log.ts';
 
 type Heard = 'SIGHUP' | 'SIGUSR2';
 
-/** The part of `process` that is needed. */
+/** The part of `process` that is used. */
 export interface SignalSource {
   on(event: Heard, listener: () => void): unknown;
   off(event: Heard, listener: () => void): unknown;
@@ -16,7 +16,7 @@ export interface SignalSource {
 
 export interface TuningSignals {
   readonly settings: ProcessSettings;
-  /** The terminal that the process was started on is gone. */
+  /** Whether the terminal that the process was started on is gone. */
   readonly hungUp: () => boolean;
   readonly hangUp: () => void;
   readonly log: Logger;
@@ -24,7 +24,7 @@ export interface TuningSignals {
 
 const STDERR = 2;
 
-/** Heeds this process's signals until disposed of. The signal that comes with it also says that the terminal is gone. */
+/** Handles this process's signals until disposed of. The returned signal also aborts when the terminal is gone. */
 export function tunedBySignals(
   settings: ProcessSettings,
   log: Logger,

@@ -1,4 +1,4 @@
-// How the certificates of servers are verified, as every client of ours takes it.
+// TLS verification options, in the form that all our clients take.
 
 import { readFileSync } from 'node:fs';
 import type { TlsOptions } from '../../config/schema/tls.ts';
@@ -13,7 +13,7 @@ export function verification({ caFile, verify }: TlsOptions): Verification {
   return { rejectUnauthorized: verify, ...(caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') }) };
 }
 
-/** Nothing where connections are not encrypted. */
+/** Empty where connections are not encrypted. */
 export function tls(section: { readonly tls: boolean; readonly tlsOptions: TlsOptions }): {
   readonly tls?: Verification;
 } {

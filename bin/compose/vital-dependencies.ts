@@ -1,5 +1,5 @@
-// What a service of this configuration cannot do without, and therefore waits for at start. Whatever else is away makes
-// only its own work wait.
+// The dependencies that a service cannot work without, so it waits for them at startup. While any other dependency is
+// unavailable, only the work that needs it waits.
 
 import { constants } from 'node:fs';
 import { access, mkdir } from 'node:fs/promises';
@@ -21,7 +21,7 @@ interface Parts {
   readonly log: Logger;
 }
 
-/** @throws ConfigurationError when a section cannot be used */
+/** @throws ConfigurationError when a section is invalid */
 export function vitalDependencies(
   { installer, access: accessSection, report }: Pick<Configuration, 'installer' | 'access' | 'report'>,
   parts: Parts,
@@ -29,7 +29,7 @@ export function vitalDependencies(
   return [
     { name: 'cache database', probe: reach(cacheConnection(installer.cacheDb)) },
     { name: 'object store', probe: storeProbe(installer.objectStore, parts) },
-    // Without a database of its own a service has a schema of the cache database.
+    // A service without its own database uses a schema of the cache database.
     ...(accessSection?.db
       ? [{ name: 'access database', probe: reach(accessConnection({ access: accessSection, installer })) }]
       : []),
@@ -52,7 +52,7 @@ function storeProbe(section: Configuration['installer']['objectStore'], parts: P
   };
 }
 
-/** A file system that is not mounted yet, or read-only, may be so later. */
+/** Transient, because a file system that is not mounted or is read-only may be fixed later. */
 async function writable(path: string): Promise<void> {
   try {
     await mkdir(join(path, 'objects'), { recursive: true, mode: 0o750 });

@@ -1,9 +1,9 @@
-// The wait at start for what the service cannot do without: all at once, with progress in the log, for a limited time.
+// Waits at startup for the vital dependencies: all concurrently, with progress in the log, for a limited time.
 //
-//   tried  --answers-->             there
-//   tried  --`transient` failure--> missing (said at the first one), tried again with growing pauses
-//   tried  --any other failure-->   the wait ends with it: time would not mend it
-//   missing, and the time is over--> the wait ends with one failure that names everything that is missing, and why
+//   attempt --success-->             available
+//   attempt --`transient` failure--> missing (logged the first time), retried with back-off
+//   attempt --any other failure-->   the wait fails with it: waiting would not help
+//   missing --deadline-->            the wait fails with one failure that names everything that is missing, and why
 
 import { Failure, kindOf, messageOf, transient } from '../../engine/runtime/failure.ts';
 import { JoinedSignal } from '../../engine/runtime/joined-signal.ts';
@@ -13,9 +13,9 @@ import { type Clock, deadline } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
 
 export interface Dependency {
-  /** Unique among those that are waited for. */
+  /** Unique among the dependencies. */
   readonly name: string;
-  /** Resolves when it can be used. */
+  /** Resolves when the dependency can be used. */
   readonly probe: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export interface WaitParts {
 const TRY_MS = 10_000;
 const PROGRESS_MS = 10_000;
 
-/** @throws Failure `transient` and unreachable, naming every dependency that was missing; or the signal's reason, at once */
+/** @throws Failure `transient` and unreachable, naming every missing dependency; or the signal's reason, at once */
 export async function waitForDependencies(
   dependencies: readonly Dependency[],
   parts: WaitParts,
@@ -42,7 +42,7 @@ export async function waitForDependencies(
 class DependencyWait {
   readonly #parts: WaitParts;
   readonly #began: number;
-  /** Those that have not answered, with why. */
+  /** Dependencies without success so far, with the reason. */
   readonly #missing: Map<Dependency, string>;
 
   constructor(dependencies: readonly Dependency[], parts: WaitParts) {
@@ -54,7 +54,7 @@ class DependencyWait {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, waitMs } = this.#parts;
     using limit = deadline(clock, waitMs, signal, () => this.#late());
-    // The others are not waited for once one has failed for good.
+    // Stop waiting for the others once one has failed permanently.
     using until = new JoinedSignal(limit.signal);
     const waits = [...this.#missing.keys()].map((one) => this.#waitFor(one, until.signal));
     const progress = this.#sayProgress(until.signal);
@@ -88,7 +88,7 @@ class DependencyWait {
     await unlessAborted(probe(limit.signal), limit.signal);
   }
 
-  /** Until the signal aborts; never rejects otherwise. */
+  /** Runs until the signal aborts; never rejects otherwise. */
   async #sayProgress(signal: AbortSignal): Promise<void> {
     const { clock, log, waitMs } = this.#parts;
     for (;;) {

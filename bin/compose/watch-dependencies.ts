@@ -1,5 +1,5 @@
-// Asks every dependency four times a minute whether it answers: for `longshore_dependency_up`, and for the log, which is
-// told when one goes away and when it is back. The first look is right after the start.
+// Probes every dependency four times a minute, for `longshore_dependency_up` and for the log, which reports when a dependency
+// becomes unavailable and when it is back. The first probe is right after startup.
 
 import type { ChildSpec } from '../../engine/runtime/child.ts';
 import { Failure, messageOf, transient } from '../../engine/runtime/failure.ts';
@@ -44,14 +44,14 @@ export function dependencyWatch(checks: readonly HealthCheck[], { clock, log, me
   return { name: NAME, create };
 }
 
-/** Undefined when it answers. */
+/** Undefined when it responds. */
 async function reasonAway({ probe }: HealthCheck, clock: Clock, signal: AbortSignal): Promise<string | undefined> {
   using limit = deadline(clock, PROBE_MS, signal, () => transient(`no answer within ${PROBE_MS / 1000} s`));
   try {
     await unlessAborted(probe(limit.signal), limit.signal);
     return undefined;
   } catch (error) {
-    // Only our own words: a foreign error may hold an address with a password.
+    // Only messages of our own failures: others may contain a URL with a password.
     return error instanceof Failure ? messageOf(error) : 'the check failed';
   }
 }

@@ -1,5 +1,5 @@
-// Free space of the disks that a configuration writes to, as metrics: read four times a minute and not at a scrape, so
-// that a disk of the network that hangs holds up no scrape.
+// Free space of the disks that a configuration writes to, as metrics. Read four times a minute instead of at each scrape, so
+// that a network disk that hangs does not delay scrapes.
 
 import type { Configuration } from '../../config/configuration.ts';
 import { diskOf, type WrittenFolder } from '../../engine/adapters/uploads/disk-floor.ts';
@@ -19,7 +19,10 @@ type Sections = Pick<Configuration, 'pluginHost'> & {
 const NAME = 'diskWatch';
 const PERIOD_MS = 15_000;
 
-/** What this process writes to on its own machine, each once. `hosted` are the keys of the plugins that it hosts. */
+/**
+ * The folders that this process writes to on its own machine, without duplicates. @param hosted keys of the plugins that it
+ * hosts
+ */
 export function writtenFolders(
   { installer, handler, pluginHost }: Sections,
   hosted: readonly string[],
@@ -37,7 +40,7 @@ export function writtenFolders(
   return [...new Map(known.map((one) => [one.folder, one])).values()];
 }
 
-/** That a disk is below its floor makes a service degraded: it reads and removes, and writes again by itself. */
+/** A disk below its floor makes a service degraded: it still reads and removes, and resumes writing by itself. */
 export const roomCheck = (room: DiskRoom): HealthCheck => ({
   name: 'disks',
   vital: false,

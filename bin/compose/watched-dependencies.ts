@@ -1,4 +1,4 @@
-// What the installer service of a configuration uses beside itself, and how each is asked whether it answers.
+// The external dependencies of the configured installer service, each with its probe.
 
 import type { PluginBreakers } from '../../actors/plugins/plugin-breakers.ts';
 import { PluginHttp } from '../../engine/adapters/plugins/plugin-http.ts';
@@ -15,8 +15,8 @@ export const watchedDependencies = (
 ): readonly HealthCheck[] => [...vitalChecks(core), ...core.checks, ...targetChecks(core), ...plugins.map(pluginCheck)];
 
 /**
- * Plugins as people are told of them: one that calls have met with no answer, or that nobody serves. In our own words, for
- * anybody may ask: the server's address is none of theirs.
+ * Plugin checks for /health: fail when calls get no response, or when nothing serves the plugin. Their messages are public, so
+ * they do not contain the server's address.
  */
 export const pluginChecks = (plugins: ThreadData['plugins'], breakers: PluginBreakers): readonly HealthCheck[] =>
   plugins.map((plugin) => {
@@ -32,7 +32,7 @@ export const pluginChecks = (plugins: ThreadData['plugins'], breakers: PluginBre
     };
   });
 
-/** Lanes, daemons and front ends of this process: the supervisor makes one anew that broke, and this says so meanwhile. */
+/** Lanes, daemons and front ends of this process: reports those that crashed until the supervisor has restarted them. */
 export const partsCheck = (statuses: () => readonly ChildStatus[]): HealthCheck => ({
   name: 'lanes and daemons',
   vital: false,
@@ -42,7 +42,7 @@ export const partsCheck = (statuses: () => readonly ChildStatus[]): HealthCheck 
   },
 });
 
-/** Asks the server itself: the breakers know only what calls have met. */
+/** Probes the server itself: the breakers know only the results of calls. */
 const pluginCheck = (plugin: ThreadData['plugins'][number]): HealthCheck => ({
   name: `plugin ${plugin.key}`,
   vital: false,

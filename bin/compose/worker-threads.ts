@@ -1,5 +1,5 @@
-// The worker pool as a child of the tree, and the ways it is used: lanes' tasks, archives of the plugin host and
-// of the handler service.
+// The worker pool as a child of the tree, and its uses: lanes' tasks, and archives of the plugin host and of the handler
+// service.
 
 import type { Packages } from '../../actors/handler/packages.ts';
 import type { Archives } from '../../actors/plugin-host/archives.ts';
@@ -16,13 +16,13 @@ import type { ThreadData, ThreadTasks } from './thread-data.ts';
 export interface Threads {
   readonly spec: ChildSpec;
   readonly tasks: TaskRunner;
-  /** Unpacking and zipping block their thread, so never the main one. */
+  /** Unpacking and zipping block their thread, so they never run on the main thread. */
   readonly archives: Archives;
-  /** The same of the handler service. */
+  /** The same for the handler service. */
   readonly packages: Packages;
 }
 
-/** More threads than cores hide waits of streaming tasks; heap and tasks per thread bound what one can take down. */
+/** More threads than cores hide the waits of streaming tasks. Heap and tasks per thread limit what a crash can take down. */
 const POOL = { threads: 4, tasksPerThread: 16, maxOldGenerationSizeMb: 512 };
 
 export function workerThreads(

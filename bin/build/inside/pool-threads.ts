@@ -1,5 +1,5 @@
-// What the worker pool's library has for `node:worker_threads` inside the single executable: threads that run the
-// bundled entry, since there are no files to run.
+// Replaces `node:worker_threads` for the worker pool's library inside of the single executable. Its threads run the bundled
+// entry point, since there are no files to load.
 
 import { getAsset } from 'node:sea';
 import { Worker as FileWorker, type WorkerOptions } from 'node:worker_threads';

@@ -1,4 +1,4 @@
-// The administrators' part of the installer's API, as the command line uses it. Every call has a deadline and a signal.
+// Client for the administrators' part of the installer's API. Every call has a deadline and a signal.
 
 import type { LaneName } from '../../../engine/model/event.ts';
 import type { LogLevel } from '../../../engine/model/log-level.ts';
@@ -25,7 +25,7 @@ export interface ReportedJob {
   readonly id: number;
   readonly lane: LaneName;
   readonly datasetId: string;
-  /** Decimal text: it may be above 2^53. */
+  /** Decimal text, because it may exceed 2^53. */
   readonly owner: string;
   readonly state: JobState;
   readonly tries: number;
@@ -47,7 +47,7 @@ export interface JobsQuery {
   readonly limit: number;
 }
 
-/** A run of a daemon, its last or the one under way; `ended` is absent while it goes on. */
+/** A run of a daemon, current or last. `ended` is absent while it is in progress. */
 export interface ReportedRun {
   readonly started: string;
   readonly ended?: string;
@@ -103,7 +103,7 @@ export class AdminClient {
     return (await this.#call('POST', `/admin/rpc/jobs/${id}/retry`, signal)) as { id: number; state: string };
   }
 
-  /** Resolves with the server's answer once a full run has begun. */
+  /** Resolves with the server's response once a full run has started. */
   reconcile(allowDeletes: boolean, signal: AbortSignal): Promise<unknown> {
     return this.#call('POST', `${RECONCILE}?allow-deletes=${allowDeletes}`, signal);
   }
@@ -112,7 +112,7 @@ export class AdminClient {
     return (await this.#call('GET', RECONCILE, signal)) as ReportedRuns<ReconcileRun>;
   }
 
-  /** Resolves with the server's answer once a run has begun. @param ageCutoff a duration; default: the server's */
+  /** Resolves with the server's response once a run has started. @param ageCutoff a duration; default: the server's */
   prune(ageCutoff: string | undefined, signal: AbortSignal): Promise<unknown> {
     const query = ageCutoff === undefined ? '' : `?${new URLSearchParams({ age_cutoff: ageCutoff })}`;
     return this.#call('POST', PRUNE + query, signal);
@@ -132,7 +132,7 @@ export class AdminClient {
     return (await this.#call('POST', LOG_LEVEL + query, signal)) as LevelChange;
   }
 
-  /** JSON lines, as they come; a stream that breaks off rejects. */
+  /** JSON lines as they arrive; rejects when the stream breaks off. */
   async *audit(filter: Readonly<Record<string, string>>, signal: AbortSignal): AsyncGenerator<string> {
     const { server, adminToken } = this.#options;
     const headers = { 'admin-token': adminToken, accept: 'application/x-ndjson' };

@@ -1,5 +1,5 @@
-// The options that every administrator's command has, and the client they make: `--server URL --admin-token T`, or
-// `--data DIR` of a running `longshore up`, whose endpoints are readable by its operator only.
+// The options of every administrator command, and the client they create: `--server URL --admin-token T`, or `--data DIR` of a
+// running `longshore up`, whose endpoints file only its operator can read.
 
 import { dataDir, defaultDataPath, readEndpoints } from '../../compose/data-dir.ts';
 import type { CommandIo } from '../command.ts';
@@ -29,13 +29,13 @@ export async function openAdminClient(values: AdminValues, io: Pick<CommandIo, '
   return new AdminClient({ server, adminToken });
 }
 
-/** Where the server is, and the token if there is one: not all that operators ask for needs it. */
+/** The server's URL, and the token if there is one: some commands do not need it. */
 export async function adminAccess(
   values: AdminValues,
   io: Pick<CommandIo, 'env'>,
 ): Promise<{ readonly server: string; readonly adminToken: string | undefined }> {
   if (values.server !== undefined) {
-    // Others on the machine can read a command line, but not the environment.
+    // Other users of the machine can read a command line, but not the environment.
     const adminToken = values['admin-token'] ?? io.env.LONGSHORE_ADMIN_TOKEN;
     return { server: values.server.replace(/\/+$/, ''), adminToken };
   }

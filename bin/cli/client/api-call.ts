@@ -1,4 +1,4 @@
-// One call of a REST API of ours; undici underneath. What is no success becomes a failure in the server's own words.
+// One call of a Longshore REST API, with fetch. An error response becomes a failure with the server's own message.
 
 import { type FormData, fetch, type Response } from 'undici';
 import { parseJson } from '../../../engine/model/json.ts';
@@ -8,7 +8,7 @@ import { ApiError } from './api-error.ts';
 export interface ApiCall {
   /** Base URL without trailing slash. */
   readonly server: string;
-  /** Begins with a slash; with its query. */
+  /** Starts with a slash; includes the query. */
   readonly path: string;
   readonly method?: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ export interface ApiCall {
 
 const CALL_MS = 30_000;
 
-/** Rejects with an {@link ApiError}, or an unreachable failure when there was no answer at all. */
+/** Rejects with an {@link ApiError}, or with an unreachable failure when there was no response. */
 export async function callApi({ server, path, ...init }: ApiCall, signal: AbortSignal): Promise<Response> {
   let response: Response;
   try {
@@ -36,11 +36,11 @@ const isTimeout = (reason: unknown): boolean => reason instanceof DOMException &
 const silent = (server: string, cause: unknown): Failure =>
   new Failure('transient', `${server}: no answer in time`, { cause, unreachable: true });
 
-/** For calls whose answer is short. */
+/** For calls with a short response. */
 export const withDeadline = (signal: AbortSignal, ms = CALL_MS): AbortSignal =>
   AbortSignal.any([signal, AbortSignal.timeout(ms)]);
 
-/** JSON as it was meant, anything else as text. */
+/** Parsed JSON, or text if it is not JSON. */
 export async function bodyOf(response: Response): Promise<unknown> {
   const content = await response.text();
   try {
@@ -50,7 +50,7 @@ export async function bodyOf(response: Response): Promise<unknown> {
   }
 }
 
-/** An error body as lines: the message, then every fault by its key. */
+/** Formats an error body as lines: the message, then every fault with its key. */
 function describe(status: number, body: unknown): string {
   if (typeof body !== 'object' || body === null) return `${status}: ${String(body).slice(0, 500)}`;
   const { message, errors, requestId } = body as {

@@ -1,8 +1,8 @@
-// A REST API of ours refused; kept apart from the calls, so that explaining an error loads no HTTP client.
+// An error response of a REST API. In its own file, so that explaining an error loads no HTTP client.
 
 import { Failure } from '../../../engine/runtime/failure.ts';
 
-/** The server answered, and not with success: its own words, whole. */
+/** The server responded with an error. The message is the server's, complete. */
 export class ApiError extends Failure {
   readonly status: number;
 

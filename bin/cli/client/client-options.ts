@@ -1,5 +1,5 @@
-// The options that every client command has, and the client they make: `--server URL --token T`, or `--data DIR` of a
-// running `longshore up`, whose token key is readable by its operator only.
+// The options of every client command, and the client they create: `--server URL --token T`, or `--data DIR` of a running
+// `longshore up`, whose token key only its operator can read.
 
 import { dataDir, defaultDataPath, readEndpoints } from '../../compose/data-dir.ts';
 import type { CommandIo } from '../command.ts';
@@ -25,7 +25,7 @@ export interface ClientValues {
   readonly user?: string | undefined;
 }
 
-/** User that `--data` speaks for when none is named. */
+/** The user for `--data` when `--user` is not given. */
 const DEFAULT_USER = '1';
 
 export async function openClient(values: ClientValues, io: Pick<CommandIo, 'env'>): Promise<InstallerClient> {

@@ -1,9 +1,9 @@
-// A file to be sent that tells how much of it went out. Its size is known, so that the server is told at once.
+// A file to upload that reports how much of it was sent. Its size is known, so the request has a Content-Length.
 
 export class CountedFile extends File {
   readonly #sent: (bytes: number) => void;
 
-  /** @param sent called with the length of every piece, when the connection takes it */
+  /** @param sent called with the length of each chunk when the connection takes it */
   constructor(content: Blob, name: string, sent: (bytes: number) => void) {
     super([content], name);
     this.#sent = sent;

@@ -1,4 +1,4 @@
-// Where a dataset stands: the steps from upload to installed, as the server tells them.
+// A dataset's progress from upload to installed, derived from the status that the server returns.
 
 import type { DatasetStatus } from './installer-client.ts';
 
@@ -6,9 +6,9 @@ export type Ending = 'installed' | 'rejected' | 'invalid' | 'failed';
 
 export interface Step {
   readonly step: 'upload' | 'import' | 'data' | 'meta';
-  /** Of data and meta: where they are installed. */
+  /** Set for data and meta: the target. */
   readonly installTarget?: string;
-  /** The server's word, or `waiting` before it is the step's turn. */
+  /** The server's status, or `waiting` before the step is due. */
   readonly status: string;
   readonly messages: readonly string[];
 }
@@ -16,7 +16,7 @@ export interface Step {
 export interface DatasetProgress {
   /** Upload, import, and data and meta of every target. */
   readonly steps: readonly Step[];
-  /** How many of them are through. */
+  /** How many of the steps are complete. */
   readonly done: number;
   readonly ending: Ending | undefined;
 }
@@ -66,7 +66,7 @@ function endingOf(upload: string, imported: string, parts: readonly Step[]): End
   const moving = parts.some(
     ({ status, installTarget }) =>
       status === 'running' ||
-      // Metadata of a target are installed only after its data.
+      // A target's metadata are installed only after its data.
       (status === 'queued' && !broken.some((one) => one.installTarget === installTarget && one.step === 'data')),
   );
   return broken.length > 0 && !moving ? 'failed' : undefined;

@@ -1,5 +1,5 @@
-// Following a dataset for whoever called a command: the steps redrawn in place on a terminal, a line per change
-// elsewhere, a JSON document per change for machines.
+// Follows a dataset for the caller of a command. On a terminal it redraws the steps in place; otherwise it prints a line per
+// change, or a JSON document per change with `--json`.
 
 import { parseDuration } from '../../../engine/runtime/duration.ts';
 import { Failure } from '../../../engine/runtime/failure.ts';
@@ -19,17 +19,17 @@ export const FOLLOW_OPTIONS = { deadline: { type: 'string' } } as const satisfie
 export const FOLLOW_USAGE = '[--deadline DURATION]';
 
 export interface FollowValues {
-  /** Each change is a JSON document on standard output, the ending in the last one. */
+  /** Prints each change as a JSON document on standard output; the last one has the ending. */
   readonly json?: boolean | undefined;
-  /** Nothing is said. */
+  /** Prints nothing. */
   readonly quiet?: boolean | undefined;
-  /** Such as `10m`; a dataset that has not ended by then is a failure. */
+  /** For example `10m`. Fails if the dataset has not ended by then. */
   readonly deadline?: string | undefined;
 }
 
 type FollowIo = Pick<CommandIo, 'out' | 'err' | 'errTerminal'>;
 
-/** Milliseconds, undefined without one; called before anything is sent. */
+/** Milliseconds; undefined without a deadline. Called before anything is sent. */
 export function deadlineOf({ deadline: text }: FollowValues): number | undefined {
   if (text === undefined) return undefined;
   const ms = parseDuration(text);
@@ -37,7 +37,7 @@ export function deadlineOf({ deadline: text }: FollowValues): number | undefined
   return ms;
 }
 
-/** Resolves with how it ended. Rejects at the deadline, and as {@link watchDataset} does. */
+/** Resolves with the ending. Rejects at the deadline, and like {@link watchDataset}. */
 export async function follow(
   client: Pick<InstallerClient, 'show'>,
   dataset: string,
@@ -92,7 +92,7 @@ function drawing(lines: LiveLines, io: FollowIo, clock: Clock): Watcher & Dispos
       draw(progress.ending ? `${progress.ending} after ${duration((clock.now() - begun) / 1_000)}` : '');
       if (!progress.ending) return tick();
       lines.end();
-      // The steps were cut to the terminal; what went wrong is told whole.
+      // The steps were truncated to the terminal's width, so error messages are printed again in full.
       if (progress.ending !== 'installed')
         for (const step of progress.steps)
           for (const message of step.messages) io.err(`${stepName(step)}: ${oneLine(message)}\n`);
@@ -108,7 +108,7 @@ function drawing(lines: LiveLines, io: FollowIo, clock: Clock): Watcher & Dispos
   };
 }
 
-/** A line per step. */
+/** One line per step. */
 export function stepLines({ steps }: DatasetProgress): readonly string[] {
   const names = steps.map((step) => oneLine(stepName(step)));
   const width = Math.max(...names.map(displayWidth));

@@ -1,4 +1,4 @@
-// The installer's REST API as the command line uses it. Every call has a signal, those with a short answer a deadline.
+// Client for the installer's REST API. Every call has a signal; calls with a short response have a deadline.
 
 import { createWriteStream, openAsBlob } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -17,7 +17,7 @@ export interface ClientOptions {
   readonly token: string;
 }
 
-/** Whose field names these are. */
+/** The API version with these field names. */
 const API_VERSION = '1.8.0';
 
 export interface DatasetStatus {
@@ -39,15 +39,15 @@ export interface DatasetItem {
   readonly status: DatasetStatus;
 }
 
-/** What is sent with an upload: files, or the address of one. */
+/** The content of an upload: files, or the URL of one. */
 export interface UploadSource {
   readonly files: readonly string[];
   readonly url?: string | undefined;
-  /** Called with the bytes of files that went out since the last call. */
+  /** Called with the bytes of the files that were sent since the last call. */
   readonly sent?: (bytes: number) => void;
 }
 
-/** Bytes that have come so far, and in all when the server says so. */
+/** Bytes received so far, and the total if the server announced it. */
 export type Received = (bytes: number, total: number | undefined) => void;
 
 export class InstallerClient {
@@ -63,7 +63,7 @@ export class InstallerClient {
     return ((await bodyOf(response)) as { datasetId: string }).datasetId;
   }
 
-  /** As {@link upload}, in the place of a dataset; returns the id of the new one. */
+  /** Like {@link upload}, but replaces a dataset. Returns the id of the new dataset. */
   async revise(dataset: string, details: object, source: UploadSource, signal: AbortSignal): Promise<string> {
     const form = await formOf(details, source);
     const response = await this.#call(pathOf(dataset), { method: 'PUT', body: form }, signal);
@@ -78,7 +78,7 @@ export class InstallerClient {
     await bodyOf(await this.#call(`${pathOf(dataset)}/undelete`, { method: 'POST' }, withDeadline(signal)));
   }
 
-  /** Offers the dataset to another user, or takes the offer back. */
+  /** Offers the dataset to another user, or revokes the offer. */
   async offer(dataset: string, user: string, action: 'grant' | 'revoke', signal: AbortSignal): Promise<void> {
     const path = `${pathOf(dataset)}/shares/${encodeURIComponent(user)}/offer`;
     const init = { method: 'PUT', body: JSON.stringify({ action }), headers: { 'content-type': 'application/json' } };
@@ -96,7 +96,7 @@ export class InstallerClient {
       Record<string, unknown>;
   }
 
-  /** Streams one of the two archives or a document to `file`, which exists only when it is whole. */
+  /** Streams one of the two archives or a document to `file`. The file appears only once it is complete. */
   async download(
     dataset: string,
     which: 'upload' | 'install' | { readonly document: string },
@@ -124,7 +124,7 @@ export class InstallerClient {
     signal: AbortSignal,
   ): Promise<Response> {
     const { server, token } = this.#options;
-    // Named, so that installs that are queued are shown.
+    // With this API version the response includes queued installs.
     const headers = { ...init.headers, authorization: `Bearer ${token}`, 'api-version': API_VERSION };
     return callApi({ server, path, ...init, headers }, signal);
   }
@@ -151,7 +151,7 @@ function countedBy(received: Received, total: number | undefined) {
 
 async function formOf(details: object, { files, url, sent = () => {} }: UploadSource): Promise<FormData> {
   const form = new FormData();
-  // The description goes first, so that a server refuses bad metadata before any data are sent.
+  // Details go first, so that a server rejects bad metadata before any data are sent.
   form.append('details', new Blob([stringifyJson(details)], { type: 'application/json' }), 'details.json');
   if (url !== undefined) form.append('url', url);
   for (const file of files) form.append('dataFile', new CountedFile(await openAsBlob(file), basename(file), sent));

@@ -1,4 +1,4 @@
-// Has a daemon run now and, when asked, follows the run to its end.
+// Orders a run of a daemon and optionally follows it to its end.
 
 import { Failure } from '../../../engine/runtime/failure.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
@@ -7,16 +7,16 @@ import type { ReportedRun, ReportedRuns } from './admin-client.ts';
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** What to ask: that a run begins, and which runs there are. */
+/** The calls to start a run and to list runs. */
 export interface RunOrder<Run extends ReportedRun> {
   readonly start: (signal: AbortSignal) => Promise<unknown>;
   readonly runs: (signal: AbortSignal) => Promise<ReportedRuns<Run>>;
 }
 
 /**
- * Begins a run and asks again and again (50 ms to 2 s apart) until it has ended. Rejects when the server knows nothing of
- * the run any more: it was started anew.
- * @param tell called with the run as it stands at each look, and with the one before it
+ * Starts a run and polls (every 50 ms to 2 s) until it has ended. Rejects if the server no longer knows the run because it was
+ * restarted.
+ * @param tell called at each poll with the current run and with the last run before the order
  */
 export async function runToItsEnd<Run extends ReportedRun>(
   { start, runs }: RunOrder<Run>,

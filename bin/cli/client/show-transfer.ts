@@ -1,4 +1,4 @@
-// Progress of what a command sends or waits for, unless its caller wants none.
+// Shows the progress of an upload or download, unless the caller disabled it.
 
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -12,7 +12,7 @@ export interface ShowValues {
   readonly quiet?: boolean | undefined;
 }
 
-/** Drawn on a terminal, never with `--json` or `--quiet`. */
+/** Drawn only on a terminal, and never with `--json` or `--quiet`. */
 export function showProgress(
   options: ProgressOptions,
   { json, quiet }: ShowValues,
@@ -22,7 +22,7 @@ export function showProgress(
   return new Progress(options, json || quiet ? undefined : io.errTerminal, clock);
 }
 
-/** Sends the files with `send`, and shows how far they are. */
+/** Sends the files with `send` and shows the progress. */
 export async function showUpload<Result>(
   files: readonly string[],
   url: string | undefined,
@@ -31,7 +31,7 @@ export async function showUpload<Result>(
   io: Pick<CommandIo, 'errTerminal'>,
   clock: Clock,
 ): Promise<Result> {
-  // What is fetched from an address does not pass through here.
+  // The server downloads a URL itself, so there is no progress to show.
   if (files.length === 0) return await send({ files, url });
   const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size));
   const total = sizes.reduce((sum, size) => sum + size, 0);

@@ -1,9 +1,9 @@
-// What a client sends with an upload, read and checked before anything goes out.
+// Reads and checks the input of an upload before anything is sent.
 
 import { readFile, stat } from 'node:fs/promises';
 import { UsageError } from '../usage-error.ts';
 
-/** Throws a usage error when there is neither file nor URL, or a file that cannot be sent. */
+/** Throws a usage error when neither a file nor a URL is given, or when a file cannot be sent. */
 export async function checkInputs(files: readonly string[], url: string | undefined): Promise<void> {
   if (files.length === 0 && url === undefined) throw new UsageError('a FILE or --url URL is needed');
   for (const file of files) {
@@ -12,7 +12,7 @@ export async function checkInputs(files: readonly string[], url: string | undefi
   }
 }
 
-/** The JSON object of `--details`; empty without one. */
+/** The JSON object in the `--details` file; empty without the option. */
 export async function readDetails(file: string | undefined): Promise<object> {
   if (file === undefined) return {};
   let parsed: unknown;

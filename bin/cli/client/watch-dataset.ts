@@ -1,27 +1,27 @@
-// Follows a dataset until nothing more will happen to it by itself.
-//   asked, changed -> told; asked, the same -> silence; no answer -> told once, asked again for a while; ended -> over
+// Follows a dataset until nothing more happens to it by itself.
+//   poll, changed -> report; poll, unchanged -> nothing; no answer -> report once, retry for a while; ended -> done
 
 import { Failure, messageOf } from '../../../engine/runtime/failure.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
 import { type DatasetProgress, type Ending, progressOf } from './dataset-progress.ts';
 import type { InstallerClient } from './installer-client.ts';
 
-/** Who wants to know. */
+/** Receives the changes. */
 export interface Watcher {
-  /** At the first answer and whenever it is another one. */
+  /** Called for the first response and for every different one. */
   changed(progress: DatasetProgress): void;
-  /** The server gave no answer and is asked again. */
+  /** The server did not respond; polling continues. */
   away(reason: string): void;
 }
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
-/** A server that is started anew answers sooner. */
+/** Longer than a restart of the server takes. */
 const PATIENCE_MS = 30_000;
 
 /**
- * Asks again and again (50 ms to 1 s apart) and tells every change; resolves with how it ended. Rejects when the server
- * refuses, when it never answered, or not for 30 s.
+ * Polls (every 50 ms to 1 s) and reports every change. Resolves with the ending. Rejects when the server returns an error,
+ * never responded, or did not respond for 30 s.
  */
 export async function watchDataset(
   client: Pick<InstallerClient, 'show'>,

@@ -1,4 +1,4 @@
-// Completion for bash: one function that reads the words of the line.
+// Completion for bash: one function that inspects the words of the line.
 
 import type { DescribedCommand, DescribedOption } from './described-command.ts';
 
@@ -44,7 +44,7 @@ complete -o default -F _longshore longshore
 `;
 }
 
-/** Where nothing is offered, bash offers files by itself. */
+/** Where we offer nothing, bash offers files by default. */
 function value({ values, path }: DescribedOption): string {
   if (path === 'directory') return 'compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- "$cur")); return';
   return path === 'file' ? 'return' : `_longshore_words '${(values ?? []).join(' ')}'; return`;

@@ -1,4 +1,4 @@
-// A command as completion sees it: its options and words, from the table that the program itself parses by.
+// A command as completion sees it: options and keywords, from the table that the program itself parses with.
 
 import type { Command, CommandOption } from '../command.ts';
 import type { CommandEntry } from '../command-table.ts';
@@ -11,14 +11,14 @@ export interface DescribedOption extends CommandOption {
 export interface DescribedCommand {
   readonly name: string;
   readonly summary: string;
-  /** What its first argument may be. */
+  /** Allowed values of the first argument. */
   readonly words: readonly string[];
-  /** Its arguments may be files. */
+  /** Arguments may be files. */
   readonly files: boolean;
   readonly options: readonly DescribedOption[];
 }
 
-/** Loads every command: for completion alone. */
+/** Loads every command; used by completion only. */
 export async function describeCommands(
   table: Readonly<Record<string, CommandEntry>>,
 ): Promise<readonly DescribedCommand[]> {

@@ -1,4 +1,4 @@
-// Completion for fish: a line per word and option.
+// Completion for fish: one line per word and option.
 
 import type { DescribedCommand, DescribedOption } from './described-command.ts';
 

@@ -1,4 +1,4 @@
-// Completion for zsh: the words of a command go to _arguments.
+// Completion for zsh: passes each command's words to _arguments.
 
 import type { DescribedCommand, DescribedOption } from './described-command.ts';
 

@@ -1,18 +1,18 @@
-// What `longshore doctor` looks at: one check for each thing that the service needs. A check changes nothing anywhere.
+// The interface of the checks of `longshore doctor`: one check for each dependency of the service. A check changes nothing.
 
-/** Something that is not as it should be. A `fault` keeps the service, or a part of it, from working. */
+/** A problem that was found. A `fault` prevents the service, or a part of it, from working. */
 export interface Problem {
   readonly severity: 'fault' | 'warning';
-  /** A sentence without a secret. */
+  /** A sentence without secrets. */
   readonly wrong: string;
-  /** What the operator does about it. */
+  /** What the operator should do about it. */
   readonly mend: string;
 }
 
 export interface Findings {
-  /** What was found there, when it helps to know: versions, counts. */
+  /** Useful facts, such as versions and counts. */
   readonly says?: string;
-  /** Where it turned out to be, when that had to be asked for. */
+  /** The resolved location, if it had to be looked up. */
   readonly where?: string;
   readonly problems: readonly Problem[];
 }
@@ -21,9 +21,9 @@ export interface Check {
   readonly name: string;
   /** `host:port` or a path; never a secret. */
   readonly where: string;
-  /** What is done to find out, in a few words. */
+  /** What the check does, in a few words. */
   readonly tried: string;
-  /** Rejects when it cannot be reached at all; `explain` has the mend for that. */
+  /** Rejects when the dependency cannot be reached at all; `explain` then says what to do. */
   readonly look: (signal: AbortSignal) => Promise<Findings>;
   readonly explain: (error: unknown) => string;
 }
@@ -31,6 +31,6 @@ export interface Check {
 export const fault = (wrong: string, mend: string): Problem => ({ severity: 'fault', wrong, mend });
 export const warning = (wrong: string, mend: string): Problem => ({ severity: 'warning', wrong, mend });
 
-/** As it stands in a URL. */
+/** As written in a URL. */
 export const hostPort = ({ host, port }: { readonly host: string; readonly port: number }): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -1,4 +1,4 @@
-// Everything that a service of a configuration needs, as checks.
+// All checks for the dependencies that a configuration names.
 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,13 +27,13 @@ import { type Program, programsCheck } from './programs-check.ts';
 import { rabbitCheck } from './rabbit-check.ts';
 
 export interface ChecksParts {
-  /** Of the configuration, for commands that are proposed. */
+  /** Path of the configuration, for suggested commands. */
   readonly file: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
 }
 
-/** Files that the process itself, its threads and its scripts hold. */
+/** File descriptors for the process itself, its threads and its scripts. */
 const OWN_FILES = 256;
 
 export async function checksOf(configuration: Configuration, parts: ChecksParts): Promise<readonly Check[]> {
@@ -67,7 +67,7 @@ function brokerChecks(installer: Configuration['installer'], clock: Clock): read
   ];
 }
 
-/** Of a plugin that the service hosts itself there is no server to ask before it runs. */
+/** A plugin that the service hosts itself has no server to check before it runs, so its scripts are checked. */
 function pluginChecks({ installer, pluginHost }: Configuration, file: string): readonly Check[] {
   const hosted = new Set(pluginHost?.inProcess);
   return Object.entries(installer.plugins).map(([key, plugin]) => {
@@ -94,7 +94,7 @@ function handlerChecks({ handler }: Configuration, env: ChecksParts['env']): rea
   return [programsCheck({ name: 'handler commands', where: 'this machine', programs, path })];
 }
 
-/** Without the formatter only reports fail; one that is looked for on the path may be meant to be absent. */
+/** Only reports need the formatter. If it is searched on the PATH, its absence may be intended. */
 function reportChecks({ report }: Configuration, env: ChecksParts['env']): readonly Check[] {
   if (!report) return [];
   const { blastBin } = report;

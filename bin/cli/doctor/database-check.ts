@@ -1,5 +1,5 @@
-// A database: reached, logged in to, of a version that will do, its clock right, its schemas there and up to date. Uses of
-// one database by one role are looked at over one connection.
+// Checks a database: connection, login, version, clock, and that the schemas exist and are up to date. Uses of one database by
+// one role share a connection.
 
 import type { Migration } from '../../../engine/adapters/migrations/migrations.ts';
 import { migrationState } from '../../../engine/adapters/migrations/migrations.ts';
@@ -12,30 +12,30 @@ import { networkMend } from './error-codes.ts';
 
 /** One use of a database. */
 export interface DatabaseUse {
-  /** Such as `cache database`. */
+  /** For example `cache database`. */
   readonly name: string;
   readonly schema: string;
   /** Path of its section in the configuration. */
   readonly key: string;
-  /** Of a schema that is ours; absent for one of the site. */
+  /** Set for a schema that Longshore owns; undefined for one of the site. */
   readonly ours?: {
     readonly migrations: readonly Migration[];
-    /** The command that brings it up to date. */
+    /** The command that migrates it. */
     readonly command: string;
   };
 }
 
 export interface DatabaseCheckOptions {
-  /** All of the same database and role. */
+  /** All uses of the same database and role. */
   readonly uses: readonly [DatabaseUse, ...DatabaseUse[]];
-  /** `host:port/name`, or what it is looked up by. */
+  /** `host:port/name`, or the name under which it is looked up. */
   readonly where: string;
   readonly locate: (signal: AbortSignal) => Promise<PostgresOptions>;
-  /** What to do when it cannot be located. */
+  /** What to do when the lookup fails. */
   readonly explainLocate: (error: unknown) => string;
 }
 
-/** The oldest server that has the settings of our sessions. */
+/** The oldest server that supports our session settings. */
 const OLDEST = 14;
 const SKEW_MS = 5_000;
 
@@ -72,7 +72,7 @@ async function lookInto(sql: Sql, uses: readonly DatabaseUse[], clock: Clock): P
         `upgrade it to ${OLDEST} or later; 18 is what this is tested with`,
       ),
     );
-  // Where between the two looks at our own clock the server looked at its own cannot be told.
+  // The server read its clock at an unknown time between our two readings.
   const skewMs = Math.max(before - server.now, server.now - after, 0);
   if (skewMs > SKEW_MS)
     problems.push(
@@ -142,7 +142,7 @@ async function lookAtSchema(
   }
 }
 
-/** Of a database that was located and did not let us in. */
+/** For a database that was located but that we could not log in to. */
 function explain(error: unknown, { database, user, host }: PostgresOptions, key: string): string {
   const tls = { switch: `${key}.tls`, options: `${key}.tlsOptions` };
   switch (sqlState(error)) {
@@ -168,5 +168,5 @@ function explain(error: unknown, { database, user, host }: PostgresOptions, key:
   );
 }
 
-/** As a name in SQL that is shown, not run. */
+/** Quotes a name in SQL that is displayed, not executed. */
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;

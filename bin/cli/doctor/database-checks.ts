@@ -1,4 +1,4 @@
-// The databases that a configuration names, gathered so that each is connected to once for each role.
+// The databases that a configuration names, grouped so that doctor connects to each once per role.
 
 import type { Configuration, DatabaseConnection } from '../../../config/configuration.ts';
 import { accessMigrations } from '../../../engine/adapters/migrations/access.ts';
@@ -17,7 +17,7 @@ import { type DatabaseUse, databaseCheck } from './database-check.ts';
 export interface DatabaseChecksParts {
   readonly directory: Directory | undefined;
   readonly explainEntry: (error: unknown) => string;
-  /** The file, for commands that are proposed. */
+  /** Path of the configuration, for suggested commands. */
   readonly file: string;
   readonly clock: Clock;
 }
@@ -26,7 +26,7 @@ interface Wanted {
   readonly use: DatabaseUse;
   readonly where: string;
   readonly locate: (signal: AbortSignal) => Promise<PostgresOptions>;
-  /** Equal for uses that one connection can look at. */
+  /** Equal for uses that can share a connection. */
   readonly same: string;
 }
 

@@ -1,4 +1,4 @@
-// The directory in which databases are looked up. Its entries are looked at with the databases that they name.
+// Checks the directory in which databases are looked up. Its entries are checked with the databases that they name.
 
 import type { Configuration } from '../../../config/configuration.ts';
 import type { Directory } from '../../../engine/ports/directory.ts';
@@ -26,12 +26,12 @@ export const directoryCheck = (section: Ldap, directory: Directory): Check => ({
   explain: (error) => networkMend(error, PLACE) ?? SILENT,
 });
 
-/** What to do when an entry could not be found, or names no database. */
+/** What to do when an entry was not found, or names no database. */
 export function explainEntry(section: Ldap | undefined): (error: unknown) => string {
   const below = section?.baseDn ?? '(installer.ldap.baseDn)';
   return (error) =>
     networkMend(error, PLACE) ??
-    // Whatever is the matter with an entry is found out by us, and has no cause.
+    // Errors in an entry are detected by our own code and have no cause.
     (error instanceof Error && error.cause !== undefined ? SILENT : undefined) ??
     `below ${below} there must be exactly one entry of this cn that anonymous clients may read: a PostgresServiceContext with pgConnectionParam host=.., port=.., dbname=.., or labeledURI postgresql://host:port/name`;
 }

@@ -1,8 +1,8 @@
-// The code of an error, wherever in the chain of its causes it stands, and what to do about those of the network.
+// Finds an error's code anywhere in its chain of causes, and says what to do about network errors.
 
 import { getSystemErrorName } from 'node:util';
 
-/** The first code (`ECONNREFUSED`, `28P01`, `NoSuchBucket`) from the error inwards; undefined when none has one. */
+/** The first code (`ECONNREFUSED`, `28P01`, `NoSuchBucket`), from the error inwards. Undefined when there is none. */
 export function codeOf(error: unknown): string | undefined {
   const seen = new Set<unknown>();
   const queue = [error];
@@ -10,7 +10,7 @@ export function codeOf(error: unknown): string | undefined {
     if (typeof one !== 'object' || one === null || seen.has(one)) continue;
     seen.add(one);
     const { code, errno, cause, errors } = one as Record<'code' | 'errno' | 'cause' | 'errors', unknown>;
-    // Some libraries put a code of their own over the system's, and leave its number.
+    // Some libraries replace the system's code by their own, but keep errno.
     if (typeof errno === 'number' && errno < 0) return getSystemErrorName(errno);
     if (typeof code === 'string' && code !== '') return code;
     queue.push(cause, ...(Array.isArray(errors) ? errors : []));
@@ -19,13 +19,13 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 export interface Place {
-  /** Such as `PostgreSQL`. */
+  /** For example `PostgreSQL`. */
   readonly server: string;
-  /** How it is started, when we know. */
+  /** How to start it, if known. */
   readonly start?: string;
-  /** Path in the configuration of what says where it is. */
+  /** Configuration path of the setting with its address. */
   readonly key: string;
-  /** Path in the configuration of the TLS switch and of the section beside it; absent where there is no TLS. */
+  /** Configuration path of the TLS switch and of the section beside it. Undefined where there is no TLS. */
   readonly tls?: { readonly switch: string; readonly options: string };
 }
 
@@ -40,7 +40,7 @@ const NO_WAY = new Set([
 ]);
 const CUT = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
-/** Undefined when the error is none of the network's. */
+/** Undefined when the error is not a network error. */
 export function networkMend(error: unknown, { server, start = server, key, tls }: Place): string | undefined {
   const code = codeOf(error);
   if (code === undefined) return undefined;

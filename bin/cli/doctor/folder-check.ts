@@ -1,4 +1,4 @@
-// A folder: there, or where it can be made; to be written; with room.
+// Checks a folder: it exists or can be created, is writable, and has free space.
 
 import { constants, type StatsFs } from 'node:fs';
 import { access, stat, statfs } from 'node:fs/promises';
@@ -10,11 +10,11 @@ export interface FolderOptions {
   readonly name: string;
   /** Absolute. */
   readonly path: string;
-  /** Path in the configuration; absent for one that follows from the file's place. */
+  /** Path in the configuration. Undefined if it is derived from the location of the configuration file. */
   readonly key?: string;
-  /** The service makes it when it is missing. */
+  /** The service creates it when it is missing. */
   readonly made: boolean;
-  /** Free space below which work will soon fail. */
+  /** With less free space, work will soon fail. */
   readonly wantedBytes: number;
 }
 
@@ -52,7 +52,7 @@ async function look({ path, key, made, wantedBytes }: FolderOptions): Promise<Fi
   return { says: folder === path ? says : `${says}; it will be made`, problems };
 }
 
-/** The folder, or the nearest above it that is there. */
+/** The folder, or its nearest existing ancestor. */
 async function firstThere(path: string): Promise<string> {
   for (let folder = path; ; folder = dirname(folder)) {
     const isMissing = await stat(folder).then(
@@ -77,7 +77,7 @@ export function roomOf(
     ...(freeBytes > 0 && freeBytes < wantedBytes
       ? [warning(`${says}, less than the ${gib(wantedBytes)} it may need at once`, mend)]
       : []),
-    // Some file systems count no files.
+    // Some file systems do not count inodes.
     ...(files > 0 && ffree === 0 ? [fault('its disk takes no more files', mend)] : []),
   ];
   return { says, problems };

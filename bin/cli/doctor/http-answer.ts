@@ -1,17 +1,17 @@
-// One GET over a connection of its own, its answer read up to a bound. Unlike `fetch` it takes any port.
+// One GET over its own connection; the response is read up to a limit. Unlike `fetch`, it allows any port.
 
 import { Agent, interceptors, request } from 'undici';
 
 export interface HttpAnswer {
   readonly status: number;
-  /** Undefined when the answer is no JSON, or too long. */
+  /** Undefined when the response is not JSON, or too long. */
   readonly json: unknown;
 }
 
-/** Longest answer that is read. */
+/** Longest response that is read. */
 const MAX_BYTES = 256 * 1024;
 
-/** @param maxRedirections followed; 0 = a redirection is the answer */
+/** @param maxRedirections to follow; 0 = a redirect is returned as the response */
 export async function httpAnswer(url: string, maxRedirections: number, signal: AbortSignal): Promise<HttpAnswer> {
   const agent = new Agent();
   try {

@@ -1,4 +1,4 @@
-// Kafka: a broker answers, and the topics of the lanes are there or can be made by the service.
+// Checks Kafka: a broker responds, and the lanes' topics exist or the service can create them.
 
 import { KafkaAdmin } from '../../../engine/adapters/kafka/kafka-admin.ts';
 import type { KafkaSettings } from '../../../engine/adapters/kafka/kafka-options.ts';
@@ -6,7 +6,7 @@ import { silentLogger } from '../../../engine/runtime/log.ts';
 import { type Check, fault, hostPort } from './check.ts';
 import { networkMend } from './error-codes.ts';
 
-/** Of a topic that an operator makes: as many processes as that can share a lane. */
+/** Suggested partitions of a topic that an operator creates: the number of processes that can share a lane. */
 const PARTITIONS = 6;
 const KEY = 'installer.logBroker';
 

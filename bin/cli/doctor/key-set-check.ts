@@ -1,4 +1,4 @@
-// The key set of whoever issues the bearer tokens.
+// Checks the key set of the issuer of the bearer tokens.
 
 import { type Check, fault } from './check.ts';
 import { networkMend } from './error-codes.ts';

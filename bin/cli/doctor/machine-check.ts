@@ -1,4 +1,4 @@
-// What the process finds on its machine: the version of Node.js, and how many files it may open.
+// Checks the process's environment: the version of Node.js, and the limit of open files.
 
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -9,7 +9,7 @@ export interface MachineOptions {
   readonly wantedFiles: number;
 }
 
-/** The first that runs what this program is written in as it is. */
+/** The first version that runs TypeScript without a build. */
 const OLDEST_NODE = 24;
 const FEWEST_FILES = 1_024;
 
@@ -44,7 +44,7 @@ export function filesProblems(limit: number | undefined, wanted: number): readon
     : [warning(`${limit} files may be open at once, and the configuration may want ${wanted}`, mend)];
 }
 
-/** The limit that counts; undefined where there is none, or none that can be read. */
+/** The effective (soft) limit. Undefined when there is none, or when it cannot be read. */
 export function openFilesOf(limits: string): number | undefined {
   const [, soft] = /^Max open files\s+(\d+)/m.exec(limits) ?? [];
   return soft === undefined ? undefined : Number(soft);

@@ -1,4 +1,4 @@
-// The mail server: greeted, encrypted, logged in to. No mail is sent.
+// Checks the mail server: greeting, encryption, login. Sends no mail.
 
 import type { MailConfiguration } from '../../../config/schema/mail.ts';
 import { SmtpMailer, type SmtpOptions } from '../../../engine/adapters/mail/smtp.ts';
@@ -13,7 +13,7 @@ export const mailCheck = (section: MailConfiguration, options: SmtpOptions): Che
   where: hostPort(section.server),
   tried: section.username === undefined ? 'greeted it' : 'greeted it, logged in',
   async look(signal) {
-    // Its client is not cut off by a signal: it must have given up before the check is.
+    // The mail client ignores signals, so its timeout must be shorter than the check's.
     using mailer = new SmtpMailer({ ...options, timeoutMs: Math.min(options.timeoutMs, PATIENCE_MS) });
     await mailer.probe(signal);
     return { problems: [] };
@@ -27,7 +27,7 @@ function explain(error: unknown): string {
       return 'it is slow, hangs, or a firewall on the way drops packets; a server that encrypts at once (mail.security tls) says nothing to one that waits for a greeting';
     case 'EAUTH':
       return 'correct mail.username and password; some providers want a password made for programs';
-    // What the client calls whatever goes wrong with a certificate or with beginning to encrypt.
+    // The client's codes for all failures of certificates and of starting TLS.
     case 'ESOCKET':
     case 'ETLS':
       return `if its certificate is not trusted, put the PEM file of its authority into ${TLS.options}.caFile; if it encrypts otherwise, correct ${TLS.switch} (starttls, tls or none)`;

@@ -1,5 +1,5 @@
-// The object store: the bucket can be listed, and announces its changes where the event router listens; or the directory
-// is there to be written.
+// Checks the object store: the bucket can be listed and notifies the event router's exchange of changes; or the directory
+// exists and is writable.
 
 import type { Configuration } from '../../../config/configuration.ts';
 import { S3Connection, type S3Options } from '../../../engine/adapters/s3/s3-connection.ts';
@@ -72,7 +72,7 @@ async function notifications(connection: S3Connection, signal: AbortSignal): Pro
   return found.length > 0 ? { says: `notifies ${found.map(({ to }) => to).join(', ')}`, problems } : { problems };
 }
 
-/** The client hands over what the XML said, whose lists of one are no lists. */
+/** The client returns parsed XML, in which a list with one element is not an array. */
 function notificationsOf(answer: unknown): readonly Notification[] {
   return Object.values(answer as Record<string, unknown>).flatMap((configurations) =>
     listOf(configurations).map((one) => {

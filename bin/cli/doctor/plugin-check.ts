@@ -1,5 +1,5 @@
-// A plugin server: a plugin host of Longshore that answers /health and is well, or one of others, which have no /health but
-// say at /service-info what they were built from, as the plugin protocol has it.
+// Checks a plugin server. A plugin host of Longshore answers /health with its status. Other plugin servers have no /health, but
+// answer /service-info with their build, as the plugin protocol requires.
 
 import type { PluginConfiguration } from '../../../config/configuration.ts';
 import type { DependencyHealth } from '../../../http/kernel/pipeline/ops.ts';
@@ -40,7 +40,7 @@ const stranger = (key: string, status: number): Findings['problems'][number] =>
     `correct installer.plugins.${key}.server`,
   );
 
-/** Undefined when it is no document of a plugin server. */
+/** Undefined if this is not a plugin server's document. */
 function builtFrom(json: unknown): string | undefined {
   const { manifest } = (json ?? {}) as { readonly manifest?: unknown };
   if (typeof manifest !== 'object' || manifest === null) return undefined;
@@ -48,7 +48,7 @@ function builtFrom(json: unknown): string | undefined {
   return `a plugin server of others${typeof gitTag === 'string' ? `, ${gitTag}` : ''}: it says no more`;
 }
 
-/** Undefined when it is no such document. */
+/** Undefined if this is not a health document. */
 function healthOf(
   json: unknown,
 ): { readonly version: string; readonly status: string; readonly unwell: readonly string[] } | undefined {

@@ -1,4 +1,4 @@
-// Programs that the service runs: there, and executable by us.
+// Checks that the programs that the service runs exist and are executable.
 
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
@@ -7,9 +7,9 @@ import { type Check, fault, type Problem, warning } from './check.ts';
 import { codeOf } from './error-codes.ts';
 
 export interface Program {
-  /** Such as `script import`. */
+  /** For example `script import`. */
   readonly name: string;
-  /** A path, or a name that is looked for in `path`. */
+  /** A path, or a name that is searched in `path`. */
   readonly program: string;
   /** Path in the configuration. */
   readonly key: string;
@@ -19,9 +19,9 @@ export interface ProgramsOptions {
   readonly name: string;
   readonly where: string;
   readonly programs: readonly Program[];
-  /** Colon-separated directories, for programs that are names. */
+  /** Colon-separated directories, for programs given by name. */
   readonly path: string;
-  /** Whether the service runs on without them; default false. */
+  /** Whether the service works without them; default false. */
   readonly optional?: boolean;
 }
 

@@ -1,4 +1,4 @@
-// RabbitMQ: logged in to; exchange and queue are as configured, or will be declared by the service.
+// Checks RabbitMQ: login; exchange and queue are as configured, or the service will declare them.
 
 import { type Declared, inspectRabbit } from '../../../engine/adapters/rabbit/rabbit-inspection.ts';
 import type { RabbitOptions } from '../../../engine/adapters/rabbit/rabbit-session.ts';
@@ -57,7 +57,7 @@ function problemsOf(found: Declared, what: string, key: string, user: string): r
           `rabbitmqctl set_permissions ${user} with configure, write and read on it`,
         ),
       ];
-    // Exclusive to one process, such as one of ours that runs.
+    // Exclusive to one process, such as a running process of this service.
     case 'locked':
     case 'missing':
     case 'as-configured':

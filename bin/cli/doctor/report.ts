@@ -1,4 +1,4 @@
-// The findings of `longshore doctor`, for people and for programs.
+// Formats the findings of `longshore doctor`, for people and for programs.
 
 import { VERSION } from '../version.ts';
 import type { Diagnosis } from './run-checks.ts';
@@ -6,7 +6,7 @@ import type { Diagnosis } from './run-checks.ts';
 const SHOWN = { ok: 'ok', warning: 'warning', failed: 'FAILED' } as const;
 const STATUS_WIDTH = 7;
 
-/** A line for each; below it what is wrong and how to mend it. */
+/** One line per check; below it each problem and how to fix it. */
 export function reportText(diagnoses: readonly Diagnosis[]): string {
   const width = (of: (one: Diagnosis) => string): number => Math.max(0, ...diagnoses.map((one) => of(one).length));
   const [names, places] = [width(({ name }) => name), width(({ where }) => where)];
@@ -27,12 +27,12 @@ export function reportText(diagnoses: readonly Diagnosis[]): string {
   return `${blocks.join('')}${summary(diagnoses)}\n`;
 }
 
-/** One document. */
+/** A single JSON document. */
 export function reportJson(diagnoses: readonly Diagnosis[]): string {
   return `${JSON.stringify({ version: VERSION, ok: isWell(diagnoses), dependencies: diagnoses }, null, 2)}\n`;
 }
 
-/** Warnings are no reason to refuse. */
+/** Warnings do not fail the doctor. */
 export const isWell = (diagnoses: readonly Diagnosis[]): boolean =>
   diagnoses.every(({ status }) => status !== 'failed');
 

@@ -1,4 +1,4 @@
-// Runs checks side by side, each under a deadline, and says of each how it went.
+// Runs checks concurrently, each with a deadline, and returns the outcome of each.
 
 import { Failure, messageOf, transient } from '../../../engine/runtime/failure.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
@@ -18,7 +18,7 @@ export interface Diagnosis {
 
 const LOOK_MS = 10_000;
 
-/** In the order of the checks. Rejects when the signal aborts, with its reason. */
+/** Results are in the order of the checks. Rejects with the signal's reason when it aborts. */
 export function runChecks(checks: readonly Check[], clock: Clock, signal: AbortSignal): Promise<readonly Diagnosis[]> {
   return Promise.all(checks.map((check) => diagnose(check, clock, signal)));
 }
@@ -59,7 +59,7 @@ async function findings(check: Check, clock: Clock, signal: AbortSignal): Promis
   }
 }
 
-/** Our own words; of a foreign error, which may hold an address with a password, its name and code alone. */
+/** The message of our own failures. Of other errors, whose message may contain a URL with a password, only name and code. */
 function wordsOf(error: unknown): string {
   if (error instanceof Failure) return messageOf(error);
   const code = codeOf(error);

@@ -1,12 +1,12 @@
-// Bytes, rates and times as people read them.
+// Human-readable bytes, rates and durations.
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
 
-/** Three digits and a unit of 1,000: `12.3 MB`. */
+/** Three digits and a decimal unit: `12.3 MB`. */
 export function bytes(count: number): string {
   let value = count;
   let unit = 0;
-  // 999.5 would be written as 1000.
+  // 999.5 would be rounded to 1000.
   while (value >= 999.5 && unit < UNITS.length - 1) {
     value /= 1_000;
     unit++;
@@ -14,7 +14,7 @@ export function bytes(count: number): string {
   return `${unit === 0 ? Math.round(value) : digits(value)} ${UNITS[unit]}`;
 }
 
-/** `0.42`, `4.2`, `42`: as many digits as say something. */
+/** `0.42`, `4.2`, `42`: only as many digits as are significant. */
 export function digits(value: number): string {
   if (value >= 99.5) return value.toFixed(0);
   return value >= 9.95 ? value.toFixed(1) : value.toFixed(value === 0 ? 0 : 2);

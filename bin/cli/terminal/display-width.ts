@@ -1,14 +1,14 @@
-// How many columns of a terminal a text takes, and cutting it to fit.
+// Measures how many terminal columns a text takes, and truncates it to fit.
 
 import { eastAsianWidth } from 'get-east-asian-width';
 
 const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** Nearly all text is this: a column for each character. */
+/** Fast path for nearly all texts: one column per character. */
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
 const EMOJI = /^\p{RGI_Emoji}$/v;
 const INVISIBLE = /^[\p{Cc}\p{Cf}\p{Mn}\p{Me}]$/u;
 
-/** Of text without control characters. */
+/** Width of text without control characters. */
 export function displayWidth(text: string): number {
   if (PRINTABLE_ASCII.test(text)) return text.length;
   let width = 0;
@@ -16,7 +16,7 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** At most so many columns: the end of what is longer becomes an ellipsis. */
+/** Truncates to this many columns; truncated text ends with an ellipsis. */
 export function cutTo(width: number, text: string): string {
   if (displayWidth(text) <= width) return text;
   if (width < 1) return '';
@@ -30,13 +30,13 @@ export function cutTo(width: number, text: string): string {
   return `${cut}…`;
 }
 
-/** Filled up with blanks to so many columns. */
+/** Padded with blanks to this many columns. */
 export function padTo(width: number, text: string, align: 'left' | 'right' = 'left'): string {
   const blanks = ' '.repeat(Math.max(0, width - displayWidth(text)));
   return align === 'left' ? text + blanks : blanks + text;
 }
 
-/** What is drawn as one sign takes one or two columns, however many code points it has. */
+/** A grapheme takes one or two columns, however many code points it has. */
 function graphemeWidth(grapheme: string): number {
   if (EMOJI.test(grapheme)) return 2;
   const first = grapheme.codePointAt(0) ?? 0;

@@ -1,11 +1,14 @@
-// Keys as they are pressed, without waiting for the end of a line.
+// Reads key presses without waiting for the end of a line.
 
 export interface Keyboard {
-  /** From now on keys are neither shown nor turned into signals (Ctrl-C is a key); the returned function undoes that. */
+  /**
+   * Puts the terminal into raw mode: keys are not echoed and send no signals (Ctrl-C is a key). The returned function undoes
+   * that.
+   */
   onKey(listener: (key: string) => void): () => void;
 }
 
-/** The part of node:tty's ReadStream that is needed. */
+/** The part of node:tty's ReadStream that is used. */
 export interface KeyStream {
   readonly isTTY?: boolean;
   setRawMode?(raw: boolean): unknown;

@@ -1,6 +1,6 @@
-// Lines at the bottom of a terminal that are drawn over and over in place: a progress bar, the steps of a dataset.
+// Lines at the bottom of a terminal that are redrawn in place: a progress bar, the steps of a dataset.
 //   nothing drawn   draw -> drawn
-//   drawn           draw -> drawn (in place); end -> nothing drawn, the lines stay and what follows comes below them
+//   drawn           draw -> drawn (in place); end -> nothing drawn; the lines stay and later output appears below them
 
 import { cutTo, displayWidth } from './display-width.ts';
 import type { Terminal } from './terminal.ts';
@@ -16,9 +16,9 @@ export class LiveLines {
     this.#terminal = terminal;
   }
 
-  /** Lines of plain text without end; what is too long is cut, and of too many the last are drawn. */
+  /** Draws lines of plain text without newlines. Long lines are truncated; of too many lines only the last are drawn. */
   draw(lines: readonly string[]): void {
-    // The last column stays free: some terminals wrap as soon as it is written. What scrolled away is never drawn over.
+    // The last column stays free: some terminals wrap as soon as it is written. Lines that scrolled off cannot be redrawn.
     const cut = lines
       .slice(-Math.max(1, this.#terminal.rows() - 1))
       .map((line) => cutTo(this.#terminal.columns() - 1, line));
@@ -31,7 +31,7 @@ export class LiveLines {
     this.#drawn = [];
   }
 
-  /** A terminal that became narrower has wrapped what was drawn: it takes more rows than lines. */
+  /** If the terminal became narrower, it has wrapped the lines, so they occupy more rows. */
   #toTop(): string {
     if (this.#drawn.length === 0) return '';
     const columns = this.#terminal.columns();

@@ -1,15 +1,15 @@
-// Text of others, made harmless: a name that a server sends may hold what a terminal would obey (move the cursor, change
-// its title, write backwards).
+// Sanitizes text from other sources. A name sent by a server may contain control sequences that move the cursor, change the
+// terminal's title, or reverse the direction of text.
 
 import { stripVTControlCharacters } from 'node:util';
 
-/** Marks that turn the direction of writing: what follows them would be read in another order than it stands. */
+/** Bidirectional control characters: they would display the following text in a different order. */
 const DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** One line, whatever it was: white space and control characters become a blank. */
+/** Collapses white space and control characters to single blanks, so that the text is one line. */
 export const oneLine = (text: string): string => visible(text).replace(/[\s\p{Cc}]+/gu, ' ');
 
-/** Lines stay lines, and blanks blanks. */
+/** Sanitizes each line; line breaks and blanks are kept. */
 export const plainLines = (text: string): string =>
   text
     .split('\n')

@@ -1,5 +1,5 @@
-// A progress bar with rate and time left, drawn on a terminal at most 10 times a second; nothing anywhere else.
-//   running   at -> running; finish -> over, the last line says how much and how long; dispose -> over, the line stays
+// A progress bar with rate and remaining time, drawn at most 10 times a second; draws nothing without a terminal.
+//   running   at -> running; finish -> over, the last line shows amount and time; dispose -> over, the line stays
 //   over      everything is ignored
 
 import type { Clock } from '../../../engine/runtime/time.ts';
@@ -10,27 +10,27 @@ import { oneLine } from './plain-text.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface ProgressOptions {
-  /** What moves; made harmless here. */
+  /** What is transferred or counted; sanitized here. */
   readonly label: string;
-  /** `bytes`, or what is counted in the plural: `datasets`. */
+  /** `bytes`, or the plural of what is counted: `datasets`. */
   readonly unit: string;
-  /** Undefined while nobody knows: count and rate are shown, no bar. */
+  /** Undefined while unknown: count and rate are shown, but no bar. */
   readonly total?: number | undefined;
 }
 
-/** What a line is made of. */
+/** The data for one line. */
 export interface ProgressState extends ProgressOptions {
   readonly done: number;
-  /** Per second; undefined before it can be told. */
+  /** Per second; undefined while there are too few samples. */
   readonly rate: number | undefined;
   /** Set when it is over. */
   readonly tookSeconds?: number;
 }
 
 const LEAST_PAUSE_MS = 100;
-/** A transfer that stalls shows it. */
+/** Redraws at this interval, so that a stalled transfer is visible. */
 const TICK_MS = 500;
-/** The rate is that of this long. */
+/** The rate is averaged over this window. */
 const WINDOW_MS = 5_000;
 const BAR = { least: 10, most: 40 } as const;
 
@@ -48,7 +48,7 @@ export class Progress implements Disposable {
   #lastDrawn = Number.NEGATIVE_INFINITY;
   #over = false;
 
-  /** @param terminal undefined = nothing is drawn */
+  /** @param terminal undefined = draw nothing */
   constructor(options: ProgressOptions, terminal: Terminal | undefined, clock: Clock) {
     this.#options = options;
     this.#total = options.total;
@@ -61,7 +61,7 @@ export class Progress implements Disposable {
     if (terminal) this.#draw();
   }
 
-  /** So much is done in all. */
+  /** Sets the amount that is done so far. */
   at(done: number, total: number | undefined = this.#total): void {
     if (this.#over || !this.#lines) return;
     this.#done = done;
@@ -71,12 +71,12 @@ export class Progress implements Disposable {
     else this.#drawIn(wait);
   }
 
-  /** The last line says how long it took. */
+  /** Ends; the last line shows how long it took. */
   finish(): void {
     this.#end(Math.max(0, this.#clock.now() - this.#begun) / 1_000);
   }
 
-  /** Leaves the line as it stands, when {@link finish} was not called. */
+  /** Leaves the line as it is if {@link finish} was not called. */
   [Symbol.dispose](): void {
     this.#end(undefined);
   }
@@ -115,7 +115,7 @@ export class Progress implements Disposable {
   }
 }
 
-/** One line of at most `width` columns; what tells least is left out first. */
+/** One line of at most `width` columns; the least important parts are dropped first. */
 export function progressText(state: ProgressState, width: number): string {
   const { total, done, rate, tookSeconds } = state;
   const share = total === undefined ? undefined : total === 0 ? 1 : Math.min(1, done / total);

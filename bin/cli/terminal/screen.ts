@@ -1,18 +1,18 @@
-// The whole of a terminal, drawn over and over. What was on it before is there again afterwards.
-//   taken      draw -> taken; dispose -> given back
-//   given back everything is ignored
+// Redraws a full terminal screen. Its previous content is restored afterwards.
+//   taken        draw -> taken; dispose -> given back
+//   given back   everything is ignored
 
 import type { styleText } from 'node:util';
 import { cutTo } from './display-width.ts';
 import { styled, type Terminal } from './terminal.ts';
 
 export interface ScreenLine {
-  /** Plain text without end of line. */
+  /** Plain text without a newline. */
   readonly text: string;
   readonly style?: Parameters<typeof styleText>[0];
 }
 
-/** Alternate screen buffer and hidden cursor (xterm control sequences; every terminal since knows them). */
+/** Alternate screen buffer and hidden cursor (xterm control sequences, which all current terminals support). */
 const TAKE = '\u001b[?1049h\u001b[?25l';
 const GIVE_BACK = '\u001b[?25h\u001b[?1049l';
 const HOME = '\u001b[H';
@@ -31,18 +31,18 @@ export class Screen implements Disposable {
     this.#stopListening = terminal.onResize(() => this.draw(this.#lines));
   }
 
-  /** What does not fit is left out, at the right and above the last line. */
+  /** Truncates lines at the right, and omits lines that do not fit above the last one. */
   draw(lines: readonly ScreenLine[]): void {
     if (!this.#taken) return;
     this.#lines = lines;
     const rows = this.#terminal.rows();
-    // The last line stays: it says which keys there are.
+    // Keep the last line: it lists the keys.
     const shown = lines.length <= rows ? lines : [...lines.slice(0, rows - 2), { text: '…' }, ...lines.slice(-1)];
     const drawn = shown.map(({ text, style }) => {
       const cut = cutTo(this.#terminal.columns(), text);
       return `${style === undefined ? cut : styled(this.#terminal, style, cut)}${ERASE_LINE}`;
     });
-    // Without an end after the last line: it would scroll a full screen.
+    // No newline after the last line: it would scroll a full screen.
     this.#terminal.write(HOME + drawn.join('\r\n') + ERASE_BELOW);
   }
 

@@ -1,5 +1,5 @@
-// Tables: a column is as wide as its widest cell. On a terminal that is too narrow for that, the widest columns give way
-// and their cells end with an ellipsis; elsewhere everything is whole.
+// Tables whose columns are as wide as their widest cell. If the terminal is too narrow, the widest columns shrink and their
+// truncated cells end with an ellipsis. Without a terminal nothing is truncated.
 
 import { cutTo, displayWidth, padTo } from './display-width.ts';
 import { oneLine } from './plain-text.ts';
@@ -7,17 +7,17 @@ import { styled, type Terminal } from './terminal.ts';
 
 export interface Column {
   readonly head: string;
-  /** Numbers stand right. */
+  /** Use `right` for numbers. */
   readonly align?: 'left' | 'right';
-  /** Cells are never cut: ids that people copy. */
+  /** Cells are never truncated, for example ids that people copy. */
   readonly whole?: boolean;
 }
 
 const GAP = 2;
-/** Narrower than this nothing can be made out. */
+/** A narrower column is not readable. */
 const LEAST = 6;
 
-/** Rows in the order of the columns; nothing without rows. Cells may hold anything: they are made one harmless line. */
+/** Cells are in the order of the columns and may contain any text: each is sanitized to one line. Empty without rows. */
 export function table(
   columns: readonly Column[],
   rows: readonly (readonly (string | number)[])[],
@@ -30,7 +30,7 @@ export function table(
     .join('');
 }
 
-/** Names and what they stand for, a line each; values are cut to the terminal. */
+/** Name and value pairs, one line each; values are truncated to the terminal. */
 export function listing(rows: readonly (readonly [string, string | number])[], terminal: Terminal | undefined): string {
   const cells = rows.map(([name, value]) => [`${name}  `, oneLine(String(value))] as const);
   const width = Math.max(14, ...cells.map(([name]) => displayWidth(name)));
@@ -40,7 +40,7 @@ export function listing(rows: readonly (readonly [string, string | number])[], t
     .join('');
 }
 
-/** The cells of each line, padded and cut, heads first. @param width columns there are; undefined = any number */
+/** The cells of each line, padded and truncated, heads first. @param width available columns; undefined = unlimited */
 export function tableLines(
   columns: readonly Column[],
   rows: readonly (readonly (string | number)[])[],
@@ -58,7 +58,7 @@ export function tableLines(
   );
 }
 
-/** The widest columns give way, each down to the width of the next, until everything fits. */
+/** Shrinks the widest columns, each down to the width of the next, until the table fits. */
 function fit(columns: readonly Column[], wanted: readonly number[], width: number): readonly number[] {
   const widths = [...wanted];
   const elastic = columns.flatMap(({ whole, align }, at) => (whole || align === 'right' ? [] : [at]));

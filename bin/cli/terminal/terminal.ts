@@ -1,19 +1,19 @@
-// A terminal to draw on: how large it is, when that changes, whether colours are wanted.
+// A terminal to draw on: its size, size changes, and whether to use colors.
 
 import { styleText } from 'node:util';
 
 export interface Terminal {
-  /** Written at once. */
+  /** Writes synchronously. */
   readonly write: (text: string) => void;
   columns(): number;
   rows(): number;
-  /** Calls back whenever the size changes; the returned function ends that. */
+  /** Calls `listener` whenever the size changes. Returns a function that stops that. */
   onResize(listener: () => void): () => void;
-  /** False for NO_COLOR and terminals without colours. */
+  /** False for NO_COLOR and for terminals without colors. */
   readonly colour: boolean;
 }
 
-/** The part of node:tty's WriteStream that is needed. */
+/** The part of node:tty's WriteStream that is used. */
 export interface TerminalStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -23,11 +23,11 @@ export interface TerminalStream {
   off(event: 'resize', listener: () => void): unknown;
 }
 
-/** Of a terminal that does not tell its size, such as a serial line. */
+/** For a terminal that does not report its size, such as a serial line. */
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
 
-/** Undefined for a pipe or file, and for a terminal that can move no cursor (TERM=dumb). */
+/** Undefined for a pipe or file, and for a terminal that cannot move the cursor (TERM=dumb). */
 export function terminalOf(
   stream: TerminalStream,
   env: Readonly<Record<string, string | undefined>>,
@@ -46,7 +46,7 @@ export function terminalOf(
   };
 }
 
-/** The text in that style where colours are wanted, else as it is. */
+/** Styles the text if colors are wanted; otherwise returns it unchanged. */
 export function styled(terminal: Terminal | undefined, style: Parameters<typeof styleText>[0], text: string): string {
   return terminal?.colour ? styleText(style, text, { validateStream: false }) : text;
 }

@@ -1,4 +1,4 @@
-// The lines that `longshore top` draws of an overview.
+// Formats an overview as the lines that `longshore top` draws.
 
 import { bytes, digits, duration } from '../terminal/amounts.ts';
 import { displayWidth } from '../terminal/display-width.ts';
@@ -7,7 +7,7 @@ import type { ScreenLine } from '../terminal/screen.ts';
 import { type Column, tableLines } from '../terminal/table.ts';
 import type { Overview } from './overview.ts';
 
-/** Since when the server has not answered, and why. */
+/** Since when the server has not responded, and why. */
 export interface Away {
   readonly since: Date;
   readonly reason: string;
@@ -38,7 +38,7 @@ const JOBS: readonly Column[] = [
   { head: 'message' },
 ];
 
-/** @param width columns there are; undefined = any number */
+/** @param width available columns; undefined = unlimited */
 export function frameOf(overview: Overview, away: Away | undefined, width: number | undefined): readonly ScreenLine[] {
   const part = (columns: readonly Column[], rows: readonly (readonly (string | number)[])[]): readonly ScreenLine[] =>
     tableLines(columns, rows, width).map((cells, at) => ({
@@ -90,7 +90,7 @@ function head(overview: Overview, away: Away | undefined): readonly ScreenLine[]
   ];
 }
 
-/** What works takes little room: names, as many to a line as fit. */
+/** Healthy dependencies take little space: only their names, as many per line as fit. */
 function healthy({ dependencies }: Overview, width = Number.POSITIVE_INFINITY): readonly ScreenLine[] {
   const names = dependencies.filter(({ status }) => status === 'healthy').map(({ name }) => oneLine(name));
   const lines: string[] = [`${names.length} of ${dependencies.length} dependencies work:`];

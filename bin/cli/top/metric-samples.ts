@@ -1,4 +1,4 @@
-// What a server says at /metrics, in the Prometheus text format (version 0.0.4), as values by name and labels.
+// Parses a server's /metrics, in the Prometheus text format (version 0.0.4), into values by name and labels.
 
 export type SampleLabels = Readonly<Record<string, string>>;
 
@@ -13,7 +13,7 @@ const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 export class MetricSamples {
   readonly #samples = new Map<string, Sample[]>();
 
-  /** Lines that are no samples are passed over. */
+  /** Lines that are not samples are skipped. */
   constructor(text: string) {
     for (const line of text.split('\n')) {
       const [, name, labels = '', value] = SAMPLE.exec(line) ?? [];
@@ -24,7 +24,7 @@ export class MetricSamples {
     }
   }
 
-  /** The sum over all samples that have these labels; undefined when there is none. */
+  /** The sum over all samples that have these labels. Undefined when there are none. */
   value(name: string, labels: SampleLabels = {}): number | undefined {
     const found = (this.#samples.get(name) ?? []).filter((sample) =>
       Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
@@ -32,7 +32,7 @@ export class MetricSamples {
     return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0);
   }
 
-  /** Values that a label has in the samples of a name, in the order of the text. */
+  /** The distinct values of a label in the samples of a name, in the order of the text. */
   values(name: string, label: string): readonly string[] {
     const found = (this.#samples.get(name) ?? []).flatMap(({ labels }) => labels[label] ?? []);
     return [...new Set(found)];

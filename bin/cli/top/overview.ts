@@ -1,4 +1,4 @@
-// What two looks at a server say together: how it is, and what it did in between.
+// Combines two readings of a server: its state, and its rates between the readings.
 
 import type { ReportedJob } from '../client/admin-client.ts';
 import type { MetricSamples, SampleLabels } from './metric-samples.ts';
@@ -6,18 +6,18 @@ import type { Dependency, Reading } from './reading.ts';
 
 export interface LaneOverview {
   readonly lane: string;
-  /** Jobs being worked on, of `workers` that may be. */
+  /** Jobs in progress, out of `workers` at most. */
   readonly busy: number;
   readonly workers: number;
-  /** Claimed by the process, not begun. */
+  /** Claimed by the process, not started. */
   readonly claimed: number;
-  /** Of the job table, as old as the last success of daemon `queueMetrics`. */
+  /** From the job table, as of the last success of the daemon `queueMetrics`. */
   readonly queued: number;
   readonly delayed: number;
   readonly dead: number;
   readonly oldestSeconds: number;
   readonly donePerSecond?: number | undefined;
-  /** Tries that failed, whether they are made again or not. */
+  /** Failed attempts, whether or not they are retried. */
   readonly failedPerSecond?: number | undefined;
 }
 
@@ -26,12 +26,12 @@ export interface DaemonOverview {
   readonly leads: boolean;
   readonly runs: number;
   readonly failed: number;
-  /** Seconds since; absent before the first. */
+  /** Seconds since the last run; undefined before the first. */
   readonly lastRunAgo?: number | undefined;
   readonly lastSuccessAgo?: number | undefined;
 }
 
-/** Rates are absent in the first look, and after the server was started anew. */
+/** Rates are undefined in the first reading and after a restart of the server. */
 export interface Overview {
   readonly server: string;
   /** RFC 3339. */
@@ -50,7 +50,7 @@ export interface Overview {
   readonly dependencies: readonly Dependency[];
   /** Jobs that wait or run, oldest first. */
   readonly oldestJobs?: readonly ReportedJob[];
-  /** Why they are not there. */
+  /** Why the oldest jobs are missing. */
   readonly oldestJobsHidden?: string;
 }
 
@@ -82,12 +82,12 @@ function ratesBetween(before: Reading | undefined, now: Reading): Rate {
   if (!before || seconds <= 0 || start(before) !== start(now)) return () => undefined;
   return (name, labels) => {
     const value = now.samples.value(name, labels);
-    // A counter shows itself when it first counts: before, it was zero.
+    // A counter appears when it is first incremented; before that it was zero.
     return value === undefined ? undefined : Math.max(0, value - (before.samples.value(name, labels) ?? 0)) / seconds;
   };
 }
 
-/** Those with workers here, and those that only the job table knows. */
+/** Lanes with workers in this process, and lanes that only the job table knows. */
 const lanesOf = (samples: MetricSamples): readonly string[] => [
   ...new Set([...samples.values('longshore_lane_workers', 'lane'), ...samples.values('longshore_jobs', 'lane')]),
 ];

@@ -1,4 +1,4 @@
-// One look at a running server: its metrics, its health and, for administrators, the jobs that wait longest.
+// One reading of a running server: its metrics, its health and, for administrators, the oldest jobs.
 
 import type { Clock } from '../../../engine/runtime/time.ts';
 import type { DependencyHealth } from '../../../http/kernel/pipeline/ops.ts';
@@ -13,7 +13,7 @@ export interface Dependency {
   readonly message?: string | undefined;
 }
 
-/** Jobs that wait or run, oldest first; or why they are not told. */
+/** Jobs that wait or run, oldest first; or why they are not available. */
 export type OldestJobs =
   | { readonly at: number; readonly jobs: readonly ReportedJob[] }
   | { readonly at: number; readonly hidden: string };
@@ -35,11 +35,11 @@ export interface ReadingSource {
 
 /** Longer than the server's own probes take. */
 const CALL_MS = 5_000;
-/** Listing jobs costs the database more than a scrape costs anybody. */
+/** Listing jobs costs the database more than a scrape does. */
 const JOBS_EVERY_MS = 5_000;
 const JOBS = 5;
 
-/** Rejects as {@link callApi} does when there is no answer within 5 s. */
+/** Rejects like {@link callApi} when there is no response within 5 s. */
 export async function read(
   source: ReadingSource,
   before: Reading | undefined,

@@ -1,20 +1,21 @@
-// Bounds the mails that users cause by editing their own requests. A user who edits all day would fill other people's mailboxes:
+// Limits the mails that users cause by editing their own requests. Otherwise a user who edits all day would fill other people's
+// mailboxes.
 //   coalesced  if a mail about the same record is still queued, it is updated to the newest state
 //   at once    the first mail about a record within an hour
 //   delayed    the next mail about it is due an hour after the previous one
-//   not sent   beyond the daily bounds: stored as failed with the reason, one per record
-// Staff cause decisions and invitations. Each of those is mailed.
+//   not sent   beyond the daily limits: stored as failed with the reason, one per record
+// Decisions and invitations are caused by staff. Each of those is mailed.
 
 import { EDIT_MAIL_BOUNDS, type MailDraft } from '../../model/access-mail.ts';
 import type { Sql } from '../postgres/postgres.ts';
 
 type EditMail = Extract<MailDraft, { readonly request: object }>;
 
-/** When a mail is sent, if at all. */
+/** When a mail is sent, or why not. */
 interface Slot {
   readonly about: string;
   readonly due: Date;
-  /** Why it is not sent. */
+  /** The reason if it is not sent. */
   readonly refusal: string | undefined;
 }
 
@@ -40,7 +41,7 @@ returning mails`;
 
 const INSERT = 'insert into outbox (draft, due, about, dead, failure) values ($1::jsonb, $2, $3, $4, $5)';
 
-/** Runs in the transaction of the edit, which has locked the request: two edits of one request run one after the other. */
+/** Runs in the transaction of the edit, which has locked the request, so edits of one request are serialized. */
 export async function queueEditMail(sql: Sql, mail: EditMail, now: Date): Promise<void> {
   const about = JSON.stringify([mail.template, mail.datasetId, mail.request.userId]);
   const draft = JSON.stringify(mail);

@@ -1,4 +1,4 @@
-// The catalogue of curated datasets, and people's parts in them.
+// The catalogue of curated datasets, and people's relations to them.
 
 import { type CuratedId, parseCuratedId, type RequestStatus } from '../../model/access-request.ts';
 import type { RestrictionLevel } from '../../model/access-rights.ts';
@@ -8,7 +8,7 @@ import { rejected } from '../../runtime/failure.ts';
 import { type Postgres, type Sql, sqlState } from '../postgres/postgres.ts';
 import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
 
-/** Parts that are in memory at once. */
+/** Parts in memory at once. */
 const PARTS_BATCH = 250;
 const UNIQUE_VIOLATION = '23505';
 
@@ -29,7 +29,7 @@ interface CuratedRow {
   readonly mail_approval_text: string;
 }
 
-/** A person's part in one dataset, beside what is read of the dataset. */
+/** A person's part in one dataset, without the dataset's columns. */
 interface PartColumns {
   readonly is_manager: boolean | null;
   readonly approval_status: RequestStatus | null;
@@ -40,12 +40,12 @@ interface PartColumns {
 type ListedColumns = Omit<CuratedRow, `mail_${string}` | 'days_for_approval' | 'prior_auth_label'>;
 type ListedRow = ListedColumns & PartColumns;
 
-/** Of somebody who has to do with none. */
+/** The row for a person without any dataset. */
 interface NoDataset {
   readonly dataset_id: null;
 }
 
-/** What the person is to the site; null = no staff. */
+/** The person's role at the site; null = not staff. */
 interface RoleColumn {
   readonly is_owner: boolean | null;
 }
@@ -68,21 +68,21 @@ const COLUMNS = [...NAMES.map((name) => `c.${name}`), 'c.owner_id::text as owner
 const LISTED = `c.dataset_id, c.study_id, c.sha1_hash, c.display_name, c.short_display_name, c.description,
   c.restriction_level, c.owner_id::text as owner_id`;
 
-/** What `$1` has to do with the datasets `c`. */
+/** The parts of `$1` in the datasets `c`. */
 const PARTS_IN = (columns: string, datasets: string): string => `
   select ${columns}, p.is_manager, e.approval_status, e.start_date, e.duration
   from ${datasets} c
   left join provider p on p.dataset_id = c.dataset_id and p.user_id = $1::numeric
   left join end_user e on e.dataset_id = c.dataset_id and e.user_id = $1::numeric`;
 
-/** With what `$1` is to the site: a row without a dataset where there is none. */
+/** Adds the site role of `$1`. Returns one row without a dataset if there is none. */
 const WITH_ROLE = (datasets: string): string => `
   select role.is_owner, part.*
   from (select (select s.is_owner from staff s where s.user_id = $1::numeric) as is_owner) role
   left join (${PARTS_IN(LISTED, datasets)}) part on true
   order by part.dataset_id`;
 
-/** After the dataset `$2`. `limit 1` keeps the planner from reading the whole catalogue for a few. */
+/** Continues after the dataset `$2`. `limit 1` keeps the planner from reading the whole catalogue for a few rows. */
 const OWN_PARTS = boundedPage(
   WITH_ROLE(`(
     select d.* from (
@@ -99,7 +99,7 @@ const ALL_PARTS = boundedPage(
         or exists (select from end_user e where e.user_id = $1::numeric and e.dataset_id = d.dataset_id))
     order by dataset_id limit ${PARTS_BATCH})`),
 );
-/** The dataset whose `column` is `$2`. Study and dataset ids by a statement each: a choice in one costs more than its reading. */
+/** The dataset whose `column` is `$2`. One statement per column: a condition on either would cost more than reading the row. */
 const PART_IN = (column: 'study_id' | 'dataset_id'): string => `
   ${PARTS_IN(
     `c.dataset_id, c.study_id, c.restriction_level, c.owner_id::text as owner_id,
@@ -110,7 +110,7 @@ const PART_IN = (column: 'study_id' | 'dataset_id'): string => `
 const PART_IN_STUDY = PART_IN('study_id');
 const PART_IN_DATASET = PART_IN('dataset_id');
 
-/** Nothing is written where nothing differs. */
+/** Writes nothing where nothing differs. */
 const PUT = `
   insert into curated_dataset (${NAMES.join(', ')})
   values (${NAMES.map((_, i) => `$${i + 1}`).join(', ')})

@@ -1,4 +1,4 @@
-// A transaction that changes something, with the cause that the triggers of the access schema record.
+// A transaction with the cause (user and time) that the triggers of the access schema record.
 
 import type { Cause } from '../../ports/access-people.ts';
 import type { Postgres, Sql } from '../postgres/postgres.ts';
@@ -15,7 +15,7 @@ export function causing<Result>(
   }, signal);
 }
 
-/** From here on in this transaction. */
+/** Applies to the rest of this transaction. */
 export async function setCause(sql: Sql, { user, at }: Cause): Promise<void> {
   await sql.query("select set_config('longshore.cause_user', $1, true), set_config('longshore.cause_time', $2, true)", [
     user,

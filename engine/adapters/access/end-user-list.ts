@@ -1,15 +1,15 @@
-// The statements that list access requests, in order of user and dataset. The first reads the total from the counts that
-// each change keeps, and finds where the page begins in an index alone; the others go on from the last row.
+// The statements that list access requests, ordered by user and dataset. The first reads the total from counts that each change
+// maintains, and finds the start of the page with an index-only scan. The others continue after the last row.
 
 import type { AccessRequest, RequestStatus } from '../../model/access-request.ts';
 import type { EndUserFilter } from '../../ports/end-users.ts';
 import { SqlParameters } from '../postgres/sql-parameters.ts';
 import { REQUEST_COLUMNS, type RequestRow } from './request-row.ts';
 
-/** Rows that are in memory at once: each has up to five long texts. */
+/** Rows in memory at once: each has up to five long texts. */
 export const LIST_BATCH = 100;
 
-/** With nothing but the total when the page is empty. */
+/** If the page is empty, a row with the total only. */
 export type FirstRow = RequestRow & { readonly total: number };
 
 interface Statement {
@@ -31,7 +31,7 @@ export function firstStatement(filter: EndUserFilter, limit: number): Statement 
   const length = parameters.add(limit, 'bigint');
   const offset = parameters.add(filter.offset, 'bigint');
   const keys = `select user_id, dataset_id from end_user where ${conditions}`;
-  // A page in the second half is found from the end. `limit 1` keeps the planner from reading the table for the page.
+  // A page in the second half is found from the end. `limit 1` keeps the planner from reading the whole table for the page.
   const text = `
     select c.total, ${REQUEST_COLUMNS}
     from (select ${TOTALS[filter.status ?? 'any']} as total from people_count where dataset_id = ${counted}) c

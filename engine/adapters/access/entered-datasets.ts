@@ -10,7 +10,10 @@ import { causing } from './causing.ts';
 
 const PAGE = 100;
 
-/** No row when the id is that of a curated dataset or of another owner's; what differs otherwise. */
+/**
+ * Returns a row if the dataset is entered with exactly these values. No row if the id is a curated dataset's or another
+ * owner's.
+ */
 const AS_ENTERED = `
   select from curated_dataset c join provider p on p.dataset_id = c.dataset_id
   where c.dataset_id = $1 and c.owner_id = $2::numeric and p.user_id = $2::numeric and p.is_manager
@@ -75,6 +78,6 @@ export class PostgresEnteredDatasets implements EnteredDatasets {
   }
 }
 
-/** As the API shows it: protected with 0 days for approval is controlled. */
+/** As the API shows it: a protected dataset with 0 days for approval is controlled. */
 const levelOf = ({ visibility, daysForApproval }: UserDataset): RestrictionLevel =>
   visibility === 'protected' && daysForApproval === 0 ? 'controlled' : visibility;

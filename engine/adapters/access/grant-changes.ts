@@ -1,11 +1,11 @@
-// Which grants changed, numbered by the triggers of the access schema.
+// Changes of grants, numbered by the triggers of the access schema.
 
 import type { DatasetId, UserId } from '../../model/ids.ts';
 import type { GrantChange, GrantChanges } from '../../ports/site-grants.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 
 const PAGE = 500;
-/** More days are no end: no timestamp is that far away. */
+/** More days mean no expiry: no timestamp is that far in the future. */
 const MAX_DAYS = 1_000_000;
 
 interface Row {

@@ -1,4 +1,4 @@
-// The history of access requests, from the images that the triggers keep.
+// The history of access requests, from the row images that the triggers store.
 
 import type { UserId } from '../../model/ids.ts';
 import type { AccessHistory, HistoryEntry, HistoryPage } from '../../ports/access-history.ts';
@@ -8,7 +8,7 @@ import { rowBatches } from '../postgres/row-batches.ts';
 import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
 import type { RequestRow } from './request-row.ts';
 
-/** Rows that are in memory at once: each has up to five long texts. */
+/** Rows in memory at once: each has up to five long texts. */
 const BATCH = 25;
 
 interface HistoryRow extends Omit<RequestRow, 'requested_at' | 'row_version'>, PageRow {
@@ -25,16 +25,16 @@ const IMAGE = [
   .map((column) => `image ->> '${column}' as ${column}`)
   .join(', ');
 
-/** Which rows are on the page, from indexes alone. */
+/** Which rows are on the page, with an index-only scan. */
 const ALL = 'select history_id from end_user_history order by history_id desc limit $1::bigint offset $2::bigint';
-/** No dataset has more of the page, and of those before it, than these. */
+/** No dataset contributes more rows than the page and the rows before it. */
 const MANAGED = `
   select h.history_id from provider p cross join lateral (
     select h.history_id from end_user_history h where h.dataset_id = p.dataset_id
     order by h.history_id desc limit $1::bigint + $2::bigint) h
   where p.user_id = $3::numeric and p.is_manager order by h.history_id desc limit $1::bigint offset $2::bigint`;
 
-/** Of those on the page, from one on. */
+/** The rows of the page, from one of them on. */
 const ROWS = boundedPage(`
   select history_id, cause_user::text as cause_user, action, at, (image ->> 'end_user_id')::bigint as end_user_id,
     image ->> 'user_id' as user_id, dataset_id, ${IMAGE}, (image ->> 'start_date')::timestamptz as start_date,

@@ -1,4 +1,4 @@
-// Invitations of people without account.
+// Invitations for people without an account.
 
 import type { CuratedId, SettledTerms } from '../../model/access-request.ts';
 import type { UserId } from '../../model/ids.ts';
@@ -13,7 +13,7 @@ import { insertProvider } from './providers.ts';
 import { insertRequest } from './request-row.ts';
 
 type Content = { readonly isManager: boolean } | { readonly terms: StoredTerms };
-/** As JSON has it. */
+/** As stored in JSON. */
 type StoredTerms = Omit<SettledTerms, 'startDate' | 'dateDenied' | 'requestedAt'> & {
   readonly startDate: string;
   readonly dateDenied?: string;
@@ -27,17 +27,17 @@ interface InvitationRow {
 }
 
 /**
- * For so long nothing is looked for again where there was nothing: it is asked at every call, and takes as long as the rest
- * of a small one. An invitation that was made through this object is seen at once, one of another process by then.
+ * How long "no invitation" is cached per address. The lookup happens at every call, and takes as long as the rest of a small
+ * one. An invitation made through this object is found at once, one of another process after this time.
  */
 const REMEMBERED_MS = 1_000;
 const MAX_REMEMBERED = 10_000;
 
 export class PostgresAccessInvitations implements AccessInvitations {
   readonly #db: Pick<Postgres, 'query' | 'transaction'>;
-  /** Addresses without invitations, and when they were looked for; in order of age. */
+  /** Addresses without invitations, with the time of their lookup; oldest first. */
   readonly #uninvited = new Map<string, number>();
-  /** Invitations that were made or tried here. */
+  /** Counts the invitations that were made or attempted here. */
   #invited = 0;
 
   constructor(db: Pick<Postgres, 'query' | 'transaction'>) {
@@ -48,7 +48,7 @@ export class PostgresAccessInvitations implements AccessInvitations {
     try {
       return await this.#invite(invitation, cause, signal);
     } finally {
-      // Who looked meanwhile may not have seen it.
+      // A concurrent lookup may not have seen the invitation.
       this.#invited++;
       this.#uninvited.delete(demandKey(invitation.email));
     }
@@ -106,7 +106,7 @@ export class PostgresAccessInvitations implements AccessInvitations {
   /** Each by itself: a transaction writes one person's row, as the counts demand (migrations/access/0002-counts.sql). */
   #redeemOne(id: number, user: UserId, at: Date, signal: AbortSignal): Promise<boolean> {
     return this.#db.transaction(async (sql) => {
-      // Another call of the person may have taken it.
+      // Another call of the same person may have redeemed it.
       const [row] = await sql.query<InvitationRow>(
         'delete from invitation where invitation_id = $1 returning dataset_id, content, cause_user::text as cause_user',
         [id],

@@ -1,5 +1,5 @@
-// Mails to be sent, as rows. A claim moves the time of the next try past the end of this one, so that the mail of a
-// process that dies is tried again by any other.
+// The outbox: mails to send, as rows. A claim moves the time of the next attempt past the end of this one, so another process
+// retries the mail of a process that crashed.
 
 import { isEditMail, type MailDraft } from '../../model/access-mail.ts';
 import type { CuratedId } from '../../model/access-request.ts';
@@ -8,7 +8,7 @@ import type { Sql } from '../postgres/postgres.ts';
 import { storableText } from '../postgres/storable-text.ts';
 import { queueEditMail } from './bounded-mails.ts';
 
-/** As JSON has it: no dates. */
+/** As stored in JSON, which has no dates. */
 type StoredDraft =
   | Extract<MailDraft, { readonly email: string }>
   | { readonly template: string; readonly datasetId: CuratedId; readonly request: { readonly startDate: string } };
@@ -20,7 +20,7 @@ interface MailRow {
   readonly tries: number;
 }
 
-/** In the transaction of the change that the mails tell of. */
+/** Runs in the transaction of the change that the mails report. */
 export async function queueMails(sql: Sql, mails: readonly MailDraft[], due: Date): Promise<void> {
   for (const mail of mails) if (isEditMail(mail)) await queueEditMail(sql, mail, due);
   const others = mails.filter((mail) => !isEditMail(mail));
@@ -32,8 +32,8 @@ export async function queueMails(sql: Sql, mails: readonly MailDraft[], due: Dat
 }
 
 /**
- * Materialized, so that mails are chosen once: as a subselect they were chosen anew for each row of a table that the planner
- * took for a very small one, without those that the statement had claimed already, so that more than the limit were claimed.
+ * Materialized, so that mails are chosen once. As a subselect they were chosen again for each row if the planner expected a
+ * very small table. Each choice skipped the mails that the statement had claimed already, so it claimed more than the limit.
  */
 const CLAIM = `
   with chosen as materialized (

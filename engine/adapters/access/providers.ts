@@ -1,4 +1,4 @@
-// Who provides which dataset.
+// The providers of datasets.
 
 import type { CuratedId } from '../../model/access-request.ts';
 import type { UserId } from '../../model/ids.ts';
@@ -8,10 +8,10 @@ import { rowBatches } from '../postgres/row-batches.ts';
 import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
 import { causing } from './causing.ts';
 
-/** More would make a mail that no server takes. */
+/** No server accepts a mail with more recipients. */
 const MAX_MANAGERS = 1_000;
 
-/** Rows that are in memory at once. */
+/** Rows in memory at once. */
 const BATCH = 1_000;
 
 interface ProviderRow extends PageRow {
@@ -85,7 +85,7 @@ export class PostgresAccessProviders implements AccessProviders {
   setManager(providerId: number, isManager: boolean, cause: Cause, signal: AbortSignal): Promise<boolean> {
     const update = async (sql: Sql): Promise<boolean> => {
       const [row] = await sql.query('select from provider where provider_id = $1 for update', [providerId]);
-      // What stays as it is leaves no trace in the audit.
+      // An update without a change must leave no trace in the audit.
       await sql.query('update provider set is_manager = $2 where provider_id = $1 and is_manager <> $2', [
         providerId,
         isManager,
@@ -102,7 +102,7 @@ export class PostgresAccessProviders implements AccessProviders {
   }
 }
 
-/** Undefined when the user provides the dataset already. */
+/** Undefined when the user is a provider of the dataset already. */
 export async function insertProvider(sql: Sql, added: NewProvider): Promise<number | undefined> {
   const [row] = await sql.query<{ provider_id: number }>(
     `insert into provider (user_id, dataset_id, is_manager) values ($1::numeric, $2, $3)

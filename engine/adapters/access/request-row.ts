@@ -1,4 +1,4 @@
-// An access request as a row.
+// Maps an access request to its row.
 
 import type { AccessRequest, CuratedId, RequestKey, RequestStatus, SettledTerms } from '../../model/access-request.ts';
 import type { RestrictionLevel } from '../../model/access-rights.ts';
@@ -47,7 +47,7 @@ export const accessRequest = (row: RequestRow): AccessRequest => ({
   requestedAt: row.requested_at,
 });
 
-/** Of the columns that follow the key, in the order of the table. */
+/** Values of the columns after the key, in the order of the table. */
 const termValues = (terms: SettledTerms): readonly unknown[] => [
   terms.restrictionLevel,
   terms.approvalStatus,
@@ -66,7 +66,7 @@ const termValues = (terms: SettledTerms): readonly unknown[] => [
 const TERM_COLUMNS = `restriction_level, approval_status, start_date, duration, purpose, research_question,
   analysis_plan, dissemination_plan, prior_auth, denial_reason, date_denied, requested_at`;
 
-/** False when there is one already. */
+/** False when the request exists already. */
 export async function insertRequest(
   sql: Sql,
   { userId, datasetId }: RequestKey,

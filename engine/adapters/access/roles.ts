@@ -1,4 +1,4 @@
-// What a person is to the site and to one dataset, read anew for each request.
+// A person's roles at the site and for one dataset, read for each request.
 
 import type { CuratedId } from '../../model/access-request.ts';
 import type { UserId } from '../../model/ids.ts';

@@ -1,4 +1,4 @@
-// Staff of the site. Taking ownership away waits for whoever does the same: together they would remove the last owner.
+// Staff of the site. Concurrent removals of owners are serialized; otherwise two of them could remove the last owner.
 
 import type { UserId } from '../../model/ids.ts';
 import type { AccessStaff, Cause, Listing, PageRequest, StaffChange, StaffMember } from '../../ports/access-people.ts';
@@ -7,7 +7,7 @@ import { rowBatches } from '../postgres/row-batches.ts';
 import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
 import { causing } from './causing.ts';
 
-/** Rows that are in memory at once. */
+/** Rows in memory at once. */
 const BATCH = 1_000;
 
 const LIST = boundedPage(`
@@ -83,7 +83,7 @@ export class PostgresAccessStaff implements AccessStaff {
   }
 }
 
-/** Others may read the table meanwhile, not write to it. */
+/** The lock allows concurrent reads of the table, but no writes. */
 async function lockedState(sql: Sql, staffId: number): Promise<'absent' | 'last-owner' | 'other'> {
   await sql.query('lock table staff in share row exclusive mode');
   const [row] = await sql.query<{ is_last: boolean }>(

@@ -1,5 +1,5 @@
-// Approves requests whose waiting time is over, each in a transaction of its own: one that cannot be approved does not
-// keep the others waiting, and several processes may do it at once.
+// Approves requests whose waiting time is over, each in its own transaction. So a request that cannot be approved does not
+// block the others, and several processes may do this concurrently.
 
 import { decisionMails } from '../../model/access-mail.ts';
 import { type AccessRequest, type CuratedId, isWaitOver, settleTerms } from '../../model/access-request.ts';
@@ -11,7 +11,7 @@ import type { UserDatasets } from '../../ports/user-datasets.ts';
 import { kindOf, messageOf } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
 
-/** Where users' datasets are, and what of them is entered. */
+/** Where users' datasets are stored, and which of them are entered. */
 export interface ApprovedDatasets {
   readonly userDatasets: UserDatasets;
   readonly entered: EnteredDatasets;
@@ -39,7 +39,9 @@ export class WaitingApprovals implements AccessApprovals {
     }
   }
 
-  /** What owners said meanwhile of their datasets: the days, and whether they are protected at all. */
+  /**
+   * Applies what owners have changed in the meantime: the days for approval, and whether their datasets are still protected.
+   */
   async #refresh(now: Date, signal: AbortSignal): Promise<void> {
     const { userDatasets, entered } = this.#datasets;
     for (let after: CuratedId | undefined; ; ) {
@@ -59,7 +61,7 @@ export class WaitingApprovals implements AccessApprovals {
     const about = { user: request.userId, dataset: request.datasetId };
     let changed = false;
     const decide = (current: AccessRequest): RequestChange | undefined => {
-      // It may have been decided, withdrawn or made anew meanwhile.
+      // The request may have been decided, withdrawn or repeated in the meantime.
       changed = current.approvalStatus === 'requested' && isWaitOver(current.requestedAt, request.daysForApproval, now);
       return changed ? approval(current, now) : undefined;
     };

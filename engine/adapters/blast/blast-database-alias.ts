@@ -1,6 +1,6 @@
-// Alias files of BLAST: a database that is made of others, by name.
+// Parses BLAST alias files: a database that consists of other databases, by name.
 
-/** The names of its `DBLIST`; a name with white space stands in double quotes. */
+/** The names in `DBLIST`; a name with white space is in double quotes. */
 export function aliasedDatabases(text: string): readonly string[] {
   return text
     .split('\n')

@@ -1,5 +1,5 @@
-// Databases as `makeblastdb` leaves them: one index, header and sequence file for each volume, and alias files that name
-// several. Alias files are followed as the programs of BLAST do: a name is looked for beside the alias, then on the path.
+// Databases in the layout of `makeblastdb`: one index, header and sequence file per volume, and alias files that list several.
+// Alias files are resolved like BLAST does: a name is searched next to the alias file, then on the search path.
 
 import { createHash, type Hash } from 'node:crypto';
 import { open, stat } from 'node:fs/promises';
@@ -10,14 +10,14 @@ import { kindOf, messageOf, rejected, transient } from '../../runtime/failure.ts
 import { aliasedDatabases } from './blast-database-alias.ts';
 
 export interface BlastDatabaseOptions {
-  /** Directories in which names are looked for that are not absolute (BLASTDB). */
+  /** Directories in which relative names are searched (BLASTDB). */
   readonly searchPath: readonly string[];
 }
 
 interface Extensions {
   readonly alias: string;
   readonly index: string;
-  /** Of a volume, beside its index. */
+  /** Files of a volume besides its index. */
   readonly content: readonly string[];
 }
 
@@ -26,10 +26,13 @@ const EXTENSIONS: Readonly<Record<Molecule, Extensions>> = {
   protein: { alias: '.pal', index: '.pin', content: ['.phr', '.psq'] },
 };
 const CHUNK_BYTES = 256 * 1024;
-/** From each end of a header or sequence file: indexes alone do not tell sequences of equal lengths in another order. */
+/**
+ * Sample from each end of a header or sequence file. The index alone does not reveal a different order of sequences with equal
+ * lengths.
+ */
 const SAMPLE_BYTES = 1024 * 1024;
 const MAX_ALIAS_BYTES = 4 * 1024 * 1024;
-/** What an operator can mend. */
+/** Errors that an operator can fix. */
 const UNUSABLE = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG', 'ERR_INVALID_ARG_VALUE'];
 
 export class BlastDatabaseFiles implements BlastDatabases {
@@ -59,14 +62,14 @@ function classified(error: unknown, what: string): unknown {
   return failure(`${what}: ${messageOf(error)}`, { cause: error });
 }
 
-/** One look at all files of some databases, each of them once. */
+/** One pass over all files of some databases, without duplicates. */
 class Walk {
   readonly #hash: Hash = createHash('sha256');
   readonly #seen = new Set<string>();
   readonly #searchPath: readonly string[];
   readonly #extensions: Extensions;
   readonly #signal: AbortSignal;
-  /** Of all files in turn, as large as the largest of them needs: the databases of a small report are small. */
+  /** Shared by all files, and only as large as the largest needs: the databases of a small report are small. */
   #buffer: Buffer = Buffer.alloc(0);
 
   constructor(searchPath: readonly string[], extensions: Extensions, signal: AbortSignal) {
@@ -83,7 +86,7 @@ class Walk {
     this.#signal.throwIfAborted();
     const { alias, index } = this.#extensions;
     for (const place of isAbsolute(name) ? [name] : dirs.map((dir) => join(dir, name))) {
-      // An alias may have the name of the one volume that it restricts.
+      // An alias may have the same name as the single volume that it restricts.
       const found = [await exists(place + alias), await exists(place + index)] as const;
       if (!found[0] && !found[1]) continue;
       if (found[0]) await this.#alias(place + alias);
@@ -112,7 +115,7 @@ class Walk {
     for (const extension of content) await this.#file('content', place + extension, SAMPLE_BYTES);
   }
 
-  /** Size and content of a file; of one that is larger than twice the sample, only that of its two ends. */
+  /** Hashes a file's size and content. For a file larger than twice the sample, only its two ends. */
   async #file(kind: string, file: string, sample: number): Promise<void> {
     await using handle = await open(file);
     const { size } = await handle.stat();
@@ -137,7 +140,7 @@ class Walk {
     return false;
   }
 
-  /** Without the directory: a database may be moved. */
+  /** Without the directory, because a database may be moved. */
   #label(kind: string, file: string, size: number): void {
     this.#hash.update(`\0${kind} ${basename(file)} ${size}\0`);
   }

@@ -1,6 +1,6 @@
-// Query jobs as directories, `{root}/{id}/`, with the result as `report.asn1` and its description as `job.json`. A job
-// appears whole: it is made under another name and renamed. Whoever makes one touches its directory now and then, so that
-// one which nobody makes any more is told by its age, whichever machine that was.
+// Query jobs as directories, `{root}/{id}/`, with the result as `report.asn1` and its description as `job.json`. A job appears
+// atomically: it is created under another name and then renamed. Its creator touches the directory periodically, so an
+// abandoned one is recognized by its age, whichever machine created it.
 
 import { createReadStream, createWriteStream } from 'node:fs';
 import { access, constants, link, mkdtemp, open, opendir, rename, rm, stat, utimes } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import type { Clock } from '../../runtime/time.ts';
 const DESCRIPTION = 'job.json';
 const ARCHIVE = 'report.asn1';
 const MAX_DESCRIPTION_BYTES = 1024 * 1024;
-/** Two file systems, one that has no links, or a file that is not ours to link. */
+/** Reasons for no hard link: two file systems, a file system without links, or a file that we may not link. */
 const NO_LINK = ['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
 const ABSENT = ['ENOENT', 'ENOTDIR'];
 const BEGUN = '.new-';
@@ -50,7 +50,7 @@ export class QueryJobsDirectory implements QueryJobs {
       });
       return true;
     } catch (error) {
-      // Removed since we looked.
+      // Removed after the check.
       if (codeOf(error) === 'ENOENT' && !(await this.#unlessAbsent(archive, () => stat(archive), signal))) return false;
       throw fault(error, `the result of query job ${id} cannot be put at ${file}`);
     }
@@ -67,7 +67,7 @@ export class QueryJobsDirectory implements QueryJobs {
     }
   }
 
-  /** A place for the files of a job that is being made, on the same file system. */
+  /** A folder for the files of a job in progress, on the same file system. */
   async begin(clock: Clock): Promise<QueryJobFolder> {
     try {
       return new QueryJobFolder(this.#root, await mkdtemp(join(this.#root, BEGUN)), clock);
@@ -76,7 +76,7 @@ export class QueryJobsDirectory implements QueryJobs {
     }
   }
 
-  /** Removes what was begun by processes that were killed; how many that were. Nothing when there is no root. */
+  /** Removes unfinished jobs of killed processes and returns how many. Does nothing if the root does not exist. */
   async sweep(clock: Clock): Promise<number> {
     let removed = 0;
     try {
@@ -94,7 +94,7 @@ export class QueryJobsDirectory implements QueryJobs {
     return removed;
   }
 
-  /** Undefined where there is no such file, though there is the directory of all jobs. */
+  /** Undefined if the file does not exist although the root does. */
   async #unlessAbsent<Found>(
     file: string,
     look: () => Promise<Found>,
@@ -110,9 +110,9 @@ export class QueryJobsDirectory implements QueryJobs {
   }
 }
 
-/** Removed with what is in it unless it was kept. */
+/** Disposing removes it with its contents, unless it was kept. */
 export class QueryJobFolder implements AsyncDisposable {
-  /** Absolute when the root is. */
+  /** Absolute if the root is. */
   readonly path: string;
   readonly archive: string;
   readonly #root: string;
@@ -125,14 +125,15 @@ export class QueryJobFolder implements AsyncDisposable {
     const touchLater = (): (() => void) =>
       clock.after(TOUCH_MS, () => {
         const now = clock.now() / 1000;
-        // Gone, it needs no touch; a disk that takes none takes no job either.
+        // Failures are irrelevant: a folder that is gone needs no touch, and a disk that cannot be written cannot store the job
+        // either.
         void utimes(path, now, now).catch(() => undefined);
         this.#stopTouching = touchLater();
       });
     this.#stopTouching = touchLater();
   }
 
-  /** The archive must have been written. A job of that id that is there already stays as it is. */
+  /** The archive must have been written. An existing job with this id stays as it is. */
   async keep(job: QueryJob): Promise<void> {
     try {
       await using description = await open(join(this.path, DESCRIPTION), 'wx', 0o644);
@@ -140,7 +141,7 @@ export class QueryJobFolder implements AsyncDisposable {
       await description.sync();
       await synced(this.archive);
       await synced(this.path);
-      // Made for its owner alone; whoever reads jobs may be another.
+      // mkdtemp creates it for its owner only, but another user may read the jobs.
       await using folder = await open(this.path);
       await folder.chmod(0o755);
       if (await renamedUnlessThere(this.path, join(this.#root, job.id))) await synced(this.#root);
@@ -173,13 +174,13 @@ async function copy(from: string, to: string, signal: AbortSignal): Promise<void
   try {
     await pipeline(createReadStream(from), target, { signal });
   } catch (error) {
-    // What was there before us is not ours to remove.
+    // A file that existed before must not be removed.
     if (opened) await rm(to, { force: true });
     throw error;
   }
 }
 
-/** False when another job is there. */
+/** False when the target exists. */
 async function renamedUnlessThere(from: string, to: string): Promise<boolean> {
   try {
     await rename(from, to);
@@ -195,7 +196,7 @@ async function synced(path: string): Promise<void> {
   await handle.sync();
 }
 
-/** What stands in the way of a link or of reading is an operator's or a passing fault; the caller's path is a bug. */
+/** Failures to link or read can be fixed by the operator or pass by themselves. An invalid path of the caller is a defect. */
 function fault(error: unknown, what: string): unknown {
   if (error instanceof Failure || kindOf(error) === 'aborted') return error;
   const failure = ['EEXIST', 'EISDIR', 'ERR_INVALID_ARG_VALUE'].includes(codeOf(error)) ? defect : transient;

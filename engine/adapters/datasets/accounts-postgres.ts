@@ -27,7 +27,7 @@ export class PostgresAccounts implements Accounts {
   async remember(profile: Profile, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const texts = [profile.firstName, profile.lastName, profile.email, profile.affiliation].map(storableText);
-    // The check comes before the insert: an upsert locks, and so writes, the row even when it updates nothing.
+    // Checks before the insert: an upsert locks, and so writes, the row even when it updates nothing.
     await this.#db.query(
       `insert into account (user_id, first_name, last_name, email, affiliation, address_key)
        select $1::numeric, $2::text, $3::text, $4::text, $5::text, $6::text

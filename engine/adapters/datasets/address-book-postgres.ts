@@ -1,4 +1,4 @@
-// Accounts of the cache DB by mail address.
+// Looks up accounts of the cache DB by mail address.
 
 import type { UserId } from '../../model/ids.ts';
 import { addressKey } from '../../model/mail-address.ts';

@@ -1,5 +1,5 @@
-// The audit trail in the cache database, a partition a week. A page begins where the one before ended, by the index of its
-// filter, so that the last page of a year costs what the first does.
+// The audit trail in the cache database, with one partition per week. A page begins where the last one ended, using the index
+// of its filter, so the last page of a year costs as much as the first.
 
 import type { AuditEntry, AuditPlace, AuditRow } from '../../model/audit.ts';
 import type { AuditFilter, AuditLog, AuditPage, AuditPageOptions } from '../../ports/audit-log.ts';
@@ -11,7 +11,7 @@ import { storableJson } from '../postgres/storable-text.ts';
 const WEEK_MS = 7 * 86_400_000;
 /** A Monday, UTC. */
 const SOME_MONDAY = Date.UTC(2024, 0, 1);
-/** A drop waits for readers no longer: whoever adds rows would wait behind it. */
+/** Limit on how long a drop waits for readers, because inserts queue behind it. */
 const DROP_WAIT = '2s';
 
 const APPEND = `
@@ -40,7 +40,7 @@ interface EntryRow extends PageRow {
 
 export class PostgresAuditLog implements AuditLog {
   readonly #db: Pick<Postgres, 'query' | 'transaction'>;
-  /** Weeks that are known to be there, by their number. */
+  /** Weeks whose partitions are known to exist, by number. */
   readonly #weeks = new Set<number>();
 
   constructor(db: Pick<Postgres, 'query' | 'transaction'>) {
@@ -95,8 +95,8 @@ const weekOf = (at: number): number => Math.floor((at - SOME_MONDAY) / WEEK_MS);
 const placeOf = ({ at, number }: AuditEntry): AuditPlace => ({ at, number });
 
 /**
- * One bound at each end: of two at the end where a page begins, the server may begin at the farther one, and would skip all
- * that was read before.
+ * One bound per end. With two bounds at the end where a page begins, the server may start the scan at the farther one. It would
+ * then skip everything that was read before.
  */
 function boundsOf(
   { from, to }: AuditFilter,
@@ -112,7 +112,7 @@ function boundsOf(
   if (isBehind) {
     const at = time(after.at, values);
     const side = isNewestFirst ? '<' : '>';
-    // The first half is what leaves out the weeks that were read.
+    // The first condition excludes the weeks that were read already.
     bounds.push(`at ${side}= ${at} and (at, number) ${side} (${at}, ${values.add(after.number, 'bigint')})`);
   }
   return bounds;

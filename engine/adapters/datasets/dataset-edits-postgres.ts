@@ -1,4 +1,4 @@
-// Edits of a dataset in the cache DB: one transaction that holds the row's lock from the reading to the commit.
+// Edits of a dataset in the cache DB: one transaction that holds the row's lock from the read to the commit.
 
 import type { DatasetId } from '../../model/ids.ts';
 import type { FileEntry } from '../../model/metadata.ts';
@@ -12,15 +12,15 @@ import { type Postgres, type Sql, sqlState } from '../postgres/postgres.ts';
 import { SqlParameters } from '../postgres/sql-parameters.ts';
 import { statementName } from '../postgres/statement-name.ts';
 
-/** An edit that finds the row locked waits for the one before it so long: that one puts a small object meanwhile. */
+/** How long an edit waits for the edit before it, which may be putting a small object. */
 const LOCK_TIMEOUT = '10s';
 
-/** Of `d`, as `o`. */
+/** Condition on `o`: older revisions of `d`. */
 const OLDER = `o.root_id = d.root_id and o.owner_id = d.owner_id and o.revision < d.revision
   and o.state in ('live', 'superseded')`;
 
 const LOCK = `select from dataset where dataset_id = $1 and state <> 'receiving' for update`;
-// Read after the lock: a statement sees the world as it was when it began, which is before it waited.
+// Read after the lock in a second statement: a statement's snapshot is taken before it waits for the lock.
 const READ = `
   select ${DATASET_COLUMNS},
     (select json_agg(json_build_array(s.recipient_id::text, s.offer, s.receipt) order by s.recipient_id)
@@ -60,7 +60,7 @@ export class PostgresDatasetEdits implements DatasetEdits {
     decide: (now: EditableDataset | undefined, signal: AbortSignal) => Promise<DecidedEdit<Result>>,
     signal: AbortSignal,
   ): Promise<Result> {
-    // What the caller throws is the caller's and no fault of the database.
+    // An error thrown by the caller's `decide` must not be reported as a database failure.
     let refusal: { readonly error: unknown } | undefined;
     try {
       return await this.#db.transaction(async (sql) => {
@@ -113,7 +113,7 @@ async function apply(sql: Sql, dataset: DatasetId, changes: readonly DatasetEdit
   const own = changes.filter((change) => change.set !== 'olderDeleted');
   if (own.length === 0) return;
   const parameters = new SqlParameters();
-  // The lock stands for the lease that the lanes' writes hang on.
+  // The row lock takes the place of the lease that fences the lanes' writes.
   const ours = `fence as (select ${parameters.add(dataset, 'text')} as dataset_id)`;
   const text = `with ${[ours, ...changeCtes(dataset, own, parameters)].join(',\n')} select from changed`;
   await sql.query(text, parameters.values, statementName(text));

@@ -1,12 +1,12 @@
-// The statements behind a user's listings, a page at a time: the ids of the page come from an index, then each dataset
-// with all its children. No connection is held between pages, however slowly the list is read.
+// The statements for a user's listings, one page at a time: the page's ids come from an index, then each dataset is read with
+// all its children. No connection is held between pages, however slowly the list is read.
 
 import type { DatasetId, UserId } from '../../model/ids.ts';
 import type { ListFilter, OfferFilter, ShareStatus } from '../../ports/dataset-queries.ts';
 import { SHARES_COLUMN, SHOWN_COLUMNS, type SharesRow, type ShownRow } from '../catalog/dataset-row.ts';
 import { SqlParameters } from '../postgres/sql-parameters.ts';
 
-/** The last dataset of the page before; `created` as the database writes it, to its last digit. */
+/** The last dataset of the previous page; `created` is text to keep the database's full precision. */
 export interface PageEnd {
   readonly created_text: string;
   readonly dataset_id: DatasetId;
@@ -23,15 +23,15 @@ export interface ListStatement {
   readonly values: readonly unknown[];
 }
 
-/** @param after of the page before, whose offset is not skipped again */
+/** @param after end of the previous page; the offset then does not apply again */
 export function listStatement(filter: ListFilter, after?: PageEnd): ListStatement {
   const parameters = new SqlParameters();
-  // A parameter that the statement does not use would be refused.
+  // PostgreSQL rejects parameters that the statement does not use.
   const viewer = filter.ownership === 'community' ? '' : parameters.add(filter.viewer, 'numeric');
   const target =
     filter.target === undefined
       ? ''
-      : // One look into the index per dataset: what may be joined is sometimes read as a whole.
+      : // One index lookup per dataset: a join sometimes reads the whole table.
         `and coalesce((select true from dataset_target t where t.dataset_id = d.dataset_id
            and t.target_id = ${parameters.add(filter.target, 'text')} limit 1), false)`;
   const rest = `${target} ${laterThan(after, parameters)}`;
@@ -44,7 +44,7 @@ export function listStatement(filter: ListFilter, after?: PageEnd): ListStatemen
   const community = `
     select d.dataset_id, d.created from dataset d where d.state = 'live' and d.visibility <> 'private' ${rest}`;
   const visible = { owned, shared, any: `${owned} union all ${shared}`, community }[filter.ownership];
-  // A limit of null is no limit.
+  // A limit of null means no limit.
   const limit = parameters.add(filter.limit ?? null, 'bigint');
   const offset = parameters.add(after ? 0 : (filter.offset ?? 0), 'bigint');
   return {
@@ -59,7 +59,7 @@ export function listStatement(filter: ListFilter, after?: PageEnd): ListStatemen
   };
 }
 
-/** Newest first, equal ones by id. */
+/** Order: newest first, ties by id. */
 function laterThan(after: PageEnd | undefined, parameters: SqlParameters): string {
   if (!after) return '';
   const created = `${parameters.add(after.created_text, 'text')}::timestamptz`;

@@ -1,4 +1,4 @@
-// What the front ends read from the cache DB.
+// The front ends' queries on the cache DB.
 
 import type { DatasetId, UserId } from '../../model/ids.ts';
 import type { DatasetMetadata, FileEntry } from '../../model/metadata.ts';
@@ -38,7 +38,7 @@ import {
 } from './dataset-list.ts';
 import { mayHaveRelatives, type RelatedRow, relatedDataset, relatedStatement } from './related-datasets.ts';
 
-/** Rows of a page: enough to hide the round trips, few enough to keep the event loop free between pages. */
+/** Rows per page: enough to hide the round trips, few enough not to block the event loop for long. */
 const LIST_BATCH = 200;
 
 const VIEW = `

@@ -1,5 +1,5 @@
-// The statements behind the reports on all datasets. Bounds that are selected (`(select $1)`) are unknown to the planner:
-// one plan wherever a page begins, on the index of its order, and none that sorts what is left.
+// The statements for the reports on all datasets. Bounds in subselects (`(select $1)`) are unknown to the planner. So it uses
+// one plan wherever a page begins, on the index with the page's order, without sorting.
 
 import { DATASET_COLUMNS } from '../catalog/dataset-row.ts';
 
@@ -7,22 +7,22 @@ const ORDER = 'd.created, d.dataset_id';
 const AFTER = '(d.created, d.dataset_id) > ((select $1::timestamptz), (select $2::text))';
 const BEFORE = '(d.created, d.dataset_id) < ((select $1::timestamptz), (select $2::text))';
 
-/** Written out, so that the index of just these is used: what is skipped of it is not even looked at. */
+/** Literals, so that the partial index with just these rows is used; rows with other states are never read. */
 const LIVE = "d.state in ('live', 'superseded')";
 const WITH_DELETED = "d.state <> 'receiving'";
 
-/** One look into the index of each dataset's targets; a join would read all of them for every page. */
+/** One index lookup per dataset; a join would read all targets for every page. */
 const named = (spellings: string): string =>
   `coalesce((select true from dataset_target t
     where t.dataset_id = d.dataset_id and t.target_id = any (${spellings}) limit 1), false)`;
 
-/** $1 how many to skip, less one; then the spellings of a target. What is selected outside is not made of what is skipped. */
+/** $1 how many rows to skip, minus one; then the spellings of a target. The outer columns are not computed for skipped rows. */
 const start = (shown: string, more = ''): string => `
   select s.created::text as position, s.dataset_id from (
     select d.created, d.dataset_id from dataset d where ${shown} ${more}
     order by ${ORDER} limit 1 offset (select $1::bigint)) s`;
 
-/** $1, $2 the place after which it begins; $3 how many; then the spellings of a target. */
+/** $1, $2 the place after which the page begins; $3 the limit; then the spellings of a target. */
 const page = (shown: string, more = ''): string => `
   select ${DATASET_COLUMNS}, d.created::text as position
   from dataset d where ${AFTER} and ${shown} ${more}
@@ -44,18 +44,18 @@ const statements = (shown: string): { readonly all: PageStatements; readonly ofT
 export const LIVE_DATASETS = statements(LIVE);
 export const DATASETS_WITH_DELETED = statements(WITH_DELETED);
 
-/** $1 the states that do not count. The index of what is not live is small: what is left of all is the rest. */
+/** $1 the states that do not count. Subtracts from the total, because the index of datasets that are not live is small. */
 export const ALL_COUNT = `
   select (select count(*) from dataset)
     - (select count(*) from dataset d where d.state <> 'live' and d.state = any ($1::text[])) as total`;
 
-/** Also $2 the spellings of a target. */
+/** $2 the spellings of a target. */
 export const TARGET_COUNT = `
   select (select count(distinct t.dataset_id) from dataset_target t where t.target_id = any ($2::text[]))
     - (select count(*) from dataset d
        where d.state <> 'live' and d.state = any ($1::text[]) and ${named('$2::text[]')}) as total`;
 
-/** From one target to the next in the index, however many datasets each has. */
+/** Jumps from one target to the next in the index, however many datasets each has. */
 export const TARGET_SPELLINGS = `
   with recursive spelling as (
     (select target_id from dataset_target order by target_id limit 1)
@@ -67,7 +67,7 @@ export const TARGET_SPELLINGS = `
 export const FIND = `
   select ${DATASET_COLUMNS}, d.inserted from dataset d where d.dataset_id = $1 and d.state <> 'receiving'`;
 
-/** $1, $2 the place after which it begins; $3 how many; $4 how many to skip; $5 owner, $6 before, $7 after, or null. */
+/** $1, $2 the place after which the page begins; $3 the limit; $4 the offset; $5 owner, $6 before, $7 after, or null. */
 const failedImports = (beyond: string, order: string): string => `
   select f.*, array(select t.target_id from dataset_target t where t.dataset_id = f.dataset_id) as targets
   from (
@@ -85,7 +85,7 @@ export const FAILED_IMPORTS = {
   desc: failedImports(BEFORE, 'd.created desc, d.dataset_id desc'),
 } as const;
 
-/** $1, $2 target and dataset after which it begins; $3 how many. The status is text of ours: the index holds three of them. */
+/** $1, $2 target and dataset after which the page begins; $3 the limit. The status is a literal, for the partial index. */
 const stuckInstalls = (status: string): string => `
   select ${DATASET_COLUMNS}, i.target_id as stuck_target
   from install_status i join dataset d on d.dataset_id = i.dataset_id

@@ -1,5 +1,5 @@
-// What administrators read about all datasets. A page begins where the one before ended, by the index of its order, so
-// that the thousandth page costs what the first does; an offset is skipped in the index alone.
+// The administrators' reports on all datasets. A page begins where the last one ended, using the index with its order, so the
+// thousandth page costs as much as the first. An offset is skipped in an index-only scan.
 
 import type { DatasetId, TargetId, UserId } from '../../model/ids.ts';
 import type { DatasetRecord } from '../../ports/catalog.ts';
@@ -30,10 +30,10 @@ import {
   TARGET_SPELLINGS,
 } from './dataset-report-statements.ts';
 
-/** Rows of a page: enough to hide the round trips, few enough to keep the event loop free between pages. */
+/** Rows per page: enough to hide the round trips, few enough not to block the event loop for long. */
 const PAGE = 100;
 
-/** Where a row stands in the order of creation; the time as text, because a date has no microseconds. */
+/** A row's place in creation order. The time is text, because a Date has no microseconds. */
 interface Place {
   readonly position: string;
   readonly dataset_id: DatasetId;
@@ -87,7 +87,7 @@ export class PostgresDatasetReports implements DatasetReports {
     );
   }
 
-  /** Undefined when the page begins behind the last. */
+  /** Undefined when the page begins after the last row. */
   async #all(
     { target, includeDeleted }: ReportFilter,
     { limit, offset }: ReportPage,
@@ -154,14 +154,14 @@ export class PostgresDatasetReports implements DatasetReports {
     return mapped(rows, datasetRecord);
   }
 
-  /** How a target that is asked for in any case is written; empty when no dataset names it. */
+  /** All spellings of a target's name, ignoring case; empty when no dataset names it. */
   async #spellings(target: string): Promise<readonly string[]> {
     const rows = await this.#db.query<{ target_id: string }>(TARGET_SPELLINGS, [target], 'report-spellings');
     return rows.map((row) => row.target_id);
   }
 }
 
-/** Rows after `from`; each row says where the next page begins. */
+/** Rows after `from`; each row marks where the next page may begin. */
 const pages = <Row extends Place>(
   from: Place,
   limit = Number.POSITIVE_INFINITY,

@@ -1,4 +1,4 @@
-// The statement behind 'related datasets': same project or program of the same owner, or a common publication.
+// The statement for related datasets: same project or program of the same owner, or a common publication.
 
 import type { DatasetId, UserId } from '../../model/ids.ts';
 import type { DatasetMetadata } from '../../model/metadata.ts';
@@ -20,13 +20,13 @@ export interface RelatedRow {
   readonly publication_type: 'pmid' | 'doi' | null;
 }
 
-/** Most datasets name nothing that they could share with another. */
+/** Most datasets have no attribute that another could share. */
 export const mayHaveRelatives = ({ programName, projectName, publications = [] }: DatasetMetadata): boolean =>
   programName !== undefined || projectName !== undefined || publications.length > 0;
 
 /**
- * One text for all. Every branch shows only what the viewer may see: a stranger who reads one public dataset of a project
- * must not learn the names of the private ones. Revisions of one dataset are no relatives.
+ * The same text for all viewers. Every branch shows only what the viewer may see: someone who reads one public dataset of a
+ * project must not learn the names of the private ones. Revisions of the same dataset are not related datasets.
  */
 export function relatedStatement(
   dataset: DatasetId,

@@ -1,4 +1,4 @@
-// Users' installed datasets, from the cache DB: no install target is asked.
+// Users' installed datasets, from the cache DB; install targets are not queried.
 
 import type { DatasetId, UserId } from '../../model/ids.ts';
 import type { StoredVisibility } from '../../model/status.ts';
@@ -10,13 +10,13 @@ import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
 
 const MAX_STUDIES = 10_000;
 const MAX_ROOTS = 1_000;
-/** Rows that are in memory at once. */
+/** Rows in memory at once. */
 const BATCH = 250;
 
 const COLUMNS = `d.dataset_id, d.root_id, d.owner_id::text as owner_id, d.visibility, d.name,
   d.metadata ->> 'summary' as summary`;
 const ACCEPTED = `s.recipient_id = $1::numeric and s.offer = 'grant' and s.receipt = 'accept'`;
-/** On at least one target, with metadata and data. */
+/** Installed on at least one target, with metadata and data. */
 const INSTALLED = `d.state = 'live' and exists (
   select from install_status i join install_status m on m.dataset_id = i.dataset_id and m.target_id = i.target_id
   where i.dataset_id = d.dataset_id and i.kind = 'data' and i.status = 'complete'
@@ -25,7 +25,7 @@ const INSTALLED = `d.state = 'live' and exists (
 const PART = `case when d.owner_id = $1::numeric then 'owner'
   when exists (select from dataset_share s where s.dataset_id = d.dataset_id and ${ACCEPTED}) then 'recipient' end as part`;
 
-/** What `$1` owns or was given. */
+/** Datasets that `$1` owns or that are shared with `$1`. */
 const OWN = (columns: string): string => `
   select ${columns}, 'owner' as part from dataset d where d.owner_id = $1::numeric and ${INSTALLED}
   union all
@@ -35,13 +35,13 @@ const OWN = (columns: string): string => `
 const OWN_ROOTS = `select root_id from (${OWN('d.root_id, d.created, d.dataset_id')}) own
   order by created desc, dataset_id limit ${MAX_STUDIES}`;
 
-/** After the one of the time `$3` with the id `$4`. */
+/** Continues after the dataset with the time `$3` and the id `$4`. */
 const OWN_BATCH = boundedPage(`
   select *, created::text as created_text from (${OWN(`${COLUMNS}, d.created`)}) own
   where $3::timestamptz is null or created < $3::timestamptz or (created = $3::timestamptz and dataset_id > $4)
   order by created desc, dataset_id limit $2::bigint`);
 
-/** Of the originals `$2` after `$4`. */
+/** The newest revisions of the originals `$2`, after `$4`. */
 const NEWEST_BATCH = boundedPage(`
   select ${COLUMNS}, ${PART} from unnest($2::text[]) r (root_id) cross join lateral (
     select * from dataset n where n.root_id = r.root_id and n.state = 'live' order by n.revision desc limit 1) d

@@ -5,13 +5,13 @@ import { defect } from '../../runtime/failure.ts';
 const MAX_KEY_BYTES = 1024;
 
 /**
- * Keys are relative, of non-empty segments other than `.` and `..`, at most 1,024 bytes, without NUL; a backslash is a
- * letter like any other here. Anything else is a bug of the caller.
+ * Keys are relative paths of non-empty segments other than `.` and `..`, at most 1,024 bytes, without NUL. A backslash is an
+ * ordinary character. Any other key is a defect of the caller.
  */
 export function demandAllowedKey(key: string): void {
   const segments = key.split('/');
   const clean = segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..');
-  // A lone surrogate would become another character in UTF-8 and so another key.
+  // UTF-8 encoding would replace a lone surrogate, which changes the key.
   if (!clean || key.includes('\0') || !key.isWellFormed() || Buffer.byteLength(key) > MAX_KEY_BYTES)
     throw defect(`object key ${JSON.stringify(key)} is not allowed`);
 }

@@ -1,11 +1,11 @@
-// What a file system error means for the object store.
+// Maps file system errors to failures of the object store.
 
 import { defect, Failure, transient } from '../../runtime/failure.ts';
 
-/** A key that is another key's folder, or a folder where a file should be: no store of ours makes such keys. */
+/** A key that is another key's folder, or a folder in place of a file. Longshore creates no such keys. */
 const CLASHES = new Set(['ENOTDIR', 'EISDIR', 'EEXIST', 'ENOTEMPTY', 'ENAMETOOLONG', 'ELOOP']);
 
-/** Failures and foreign errors pass; file system errors become failures that say what was being done. */
+/** Converts file system errors into failures that say what was being done. Other errors are returned unchanged. */
 export function storeFault(error: unknown, what: string): unknown {
   if (error instanceof Failure || !(error instanceof Error) || !('syscall' in error)) return error;
   const message = `${what}: ${error.message}`;

@@ -1,4 +1,4 @@
-// The reading half of the directory store. Worker threads open this one: they have no database, so no journal.
+// The read half of the directory store. Worker threads open only this: they have no database, so no journal.
 
 import type { BigIntStats } from 'node:fs';
 import { constants, type FileHandle, open, stat } from 'node:fs/promises';
@@ -9,12 +9,12 @@ import { demandAllowedKey } from './allowed-key.ts';
 import { codeOf, storeFault } from './directory-store-fault.ts';
 import { walkObjects } from './directory-store-walk.ts';
 
-/** A stream takes a new buffer for every chunk: larger ones pile up further before the collector feels them. */
+/** A stream allocates a new buffer per chunk. With larger ones, more memory accumulates before garbage collection. */
 const READ_BYTES = 64 * 1024;
-/** Stat calls under way at once while listing. */
+/** Concurrent stat calls while listing. */
 const STATS_AT_ONCE = 32;
 
-/** Reads the store at `path`, which need not exist yet: no object is there then, but no listing either. */
+/** Reads the store at `path`. If the path does not exist yet, no object is found and listing fails. */
 export function openDirectoryReader(path: string): ObjectReader {
   return new DirectoryReader(join(path, 'objects'));
 }
@@ -37,16 +37,16 @@ export class DirectoryReader implements ObjectReader {
         return undefined;
       }
       const start = range?.from ?? 0;
-      // No further than it goes: a small one is read in one go, into memory of its size.
+      // Stops at the known size, so that a small object is read in one go into a buffer of its size.
       const end = range?.to ?? Number(stats.size) - 1;
       const body = handle.createReadStream({
         start,
-        // Put anew since its size was looked at, it may end before the range begins.
+        // If the object was replaced after the stat, it may end before the range begins.
         ...(start <= end ? { end } : {}),
         highWaterMark: READ_BYTES,
         signal,
       });
-      // An abort before anybody reads must not end the process; who reads later is told all the same.
+      // An abort before anybody reads must not crash the process; a later reader gets the error all the same.
       body.on('error', () => {});
       const direct = {
         bytes: Math.max(Math.min(end, Number(stats.size) - 1) - start + 1, 0),
@@ -79,10 +79,10 @@ export class DirectoryReader implements ObjectReader {
     signal: AbortSignal,
   ): AsyncGenerator<readonly ObjectInfo[], void, undefined> {
     try {
-      // A folder that is away, as of a disk that is not mounted, must not look like one without objects.
+      // A missing folder, for example on a disk that is not mounted, must not look like an empty store.
       await demandFolder(this.#objects);
       for await (const keys of walkObjects(this.#objects, { prefix, ...options, batch: STATS_AT_ONCE }, signal)) {
-        // Removed between the listing and the look at it: not there.
+        // An object removed between the listing and its stat counts as absent.
         const infos = await Promise.all(keys.map((key) => statObject(key, join(this.#objects, key))));
         signal.throwIfAborted();
         yield infos.filter((info) => info !== undefined);
@@ -93,18 +93,18 @@ export class DirectoryReader implements ObjectReader {
   }
 }
 
-/** Throws unless the folder that holds all objects is there. */
+/** Throws unless the folder of all objects exists. */
 export async function demandFolder(objects: string): Promise<void> {
   if (!(await stat(objects)).isDirectory()) throw transient(`${objects} is no directory`);
 }
 
-/** The file of a key that is allowed. */
+/** The file of an allowed key. */
 export function objectPath(objects: string, key: string): string {
   demandAllowedKey(key);
   return join(objects, key);
 }
 
-/** Identifies the content: the rename into place keeps all three, and a new put changes at least the time. */
+/** Identifies the content: the rename into place changes none of the three parts, and a new put changes at least the time. */
 export function etagOf(stats: BigIntStats): string {
   return [stats.ino, stats.mtimeNs, stats.size].map((part) => part.toString(16)).join('-');
 }
@@ -146,7 +146,7 @@ async function openIfPresent(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** ENOTDIR: part of the key is an object. */
+/** ENOTDIR: a prefix of the key is an object. */
 function isAbsent(error: unknown): boolean {
   const code = codeOf(error);
   return code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG';

@@ -1,5 +1,5 @@
-// Where objects are written before they are renamed into place. Every file is named for the process that writes it, so
-// that the files of dead processes can be told from those of live ones: {host}.{pid}.{start of the process}.{random}
+// The staging area: objects are written here before they are renamed into place. File names contain the process that writes
+// them, so that files of crashed processes can be recognized: {host}.{pid}.{process start}.{random}
 
 import { createHash, randomInt, randomUUID } from 'node:crypto';
 import { addAbortListener } from 'node:events';
@@ -27,16 +27,16 @@ import { etagOf, modifiedOf } from './directory-store-reader.ts';
 
 export interface StagedObject {
   readonly file: string;
-  /** The local file that was moved here, and goes back when the put fails. */
+  /** The local file that was moved here. It is moved back when the put fails. */
   readonly from: string | undefined;
   readonly size: number;
-  /** Of this file, wherever it is renamed to. */
+  /** Etag of this file; a rename does not change it. */
   readonly etag: string;
   readonly modified: Date;
 }
 
 const WRITE_BYTES = 1024 * 1024;
-/** Files of other machines cannot be asked about: a day without a write means that nobody is writing. */
+/** Processes of other machines cannot be checked: after a day without a write we assume that nobody is writing. */
 const FOREIGN_AGE_MS = 24 * 60 * 60 * 1000;
 
 export class Staging {
@@ -58,7 +58,7 @@ export class Staging {
     await stat(this.#dir);
   }
 
-  /** Writes the source to a file of its own, synced. Leaves nothing when it fails. */
+  /** Writes the source to a new file and syncs it. Leaves nothing behind when it fails. */
   async stage(key: string, source: ObjectSource, options: PutOptions, signal: AbortSignal): Promise<StagedObject> {
     const { size } = options;
     const file = join(this.#dir, `${this.#writer}.${randomUUID()}`);
@@ -75,7 +75,7 @@ export class Staging {
     }
   }
 
-  /** Undoes {@link stage}; does nothing when the file was renamed into place. */
+  /** Undoes {@link stage}; does nothing if the file was renamed into place. */
   async discard({ file, from }: Pick<StagedObject, 'file' | 'from'>): Promise<void> {
     if (from === undefined) return rm(file, { force: true });
     try {
@@ -85,7 +85,7 @@ export class Staging {
     }
   }
 
-  /** Removes files whose process is dead; returns how many. */
+  /** Removes files whose process is dead. Returns how many. */
   async sweep(): Promise<number> {
     let swept = 0;
     for await (const { name } of await opendir(this.#dir)) {
@@ -109,8 +109,8 @@ export class Staging {
   }
 
   /**
-   * Stamps and syncs the file. File systems stamp in steps of milliseconds and give inode numbers away again, so the
-   * part below a millisecond is drawn: two puts within one step must not look alike.
+   * Stamps and syncs the file. File systems may store times in milliseconds and reuse inode numbers. So the part below a
+   * millisecond is random: two puts within one millisecond must not have the same etag.
    */
   async #seal(file: string): Promise<Omit<StagedObject, 'from'>> {
     await using handle = await open(file, 'r+');
@@ -122,7 +122,7 @@ export class Staging {
   }
 }
 
-/** Moves the file, or copies it from another file system. True when it was moved. */
+/** Moves the file, or copies it from another file system. True if it was moved. */
 async function take(from: string, to: string): Promise<boolean> {
   if (!(await lstat(from)).isFile()) throw defect(`${from} is not a plain file`);
   try {
@@ -144,7 +144,7 @@ async function write(
 ): Promise<void> {
   await using handle = await open(file, 'wx', 0o640);
   if (source instanceof Uint8Array) return writeFully(handle, source, 0);
-  // A source that has nothing to say must not keep an aborted put waiting.
+  // A source that sends nothing must not block an aborted put.
   using _ = addAbortListener(signal, () => source.destroy(signal.reason));
   const buffer = Buffer.allocUnsafe(WRITE_BYTES);
   let written = 0;
@@ -185,7 +185,7 @@ function wrongSize(key: string, found: string, size: number): Error {
   return rejected(`${key}: the source has ${found}, not the ${size} bytes announced`);
 }
 
-/** Process ids mean nothing on another machine, nor in another container of a shared volume. */
+/** Process ids are only meaningful on the same machine and in the same container of a shared volume. */
 function hostMark(): string {
   return createHash('sha256').update(hostname()).digest('hex').slice(0, 12);
 }
@@ -200,11 +200,11 @@ async function isAlive(pid: number, start: string): Promise<boolean> {
   }
 }
 
-/** When a process started, in the kernel's own count, so that a pid given away again is not mistaken. Linux only. */
+/** Start time of a process in kernel ticks, to detect reused pids. Linux only. */
 async function startOf(pid: number): Promise<string | undefined> {
   try {
     const line = await readFile(`/proc/${pid}/stat`, 'latin1');
-    // The name in parentheses may hold anything; behind it come the state and, 19 fields later, the start.
+    // The name in parentheses may contain anything. After it come the state and, 19 fields later, the start time.
     const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
   } catch {

@@ -1,10 +1,10 @@
-// The folders below `objects/`: made when an object comes, removed when the last one leaves, synced so that both last.
+// The folders below `objects/`: created for the first object, removed with the last, and synced so that both are durable.
 
 import { mkdir, open, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf } from './directory-store-fault.ts';
 
-/** Racing removals prune folders under a put; each loss of that race costs one attempt. */
+/** Concurrent removals may prune folders during a put; each time costs one attempt. */
 const MOVE_ATTEMPTS = 100;
 
 export class ObjectTree {
@@ -14,7 +14,7 @@ export class ObjectTree {
     this.#root = root;
   }
 
-  /** Renames the file to `target`, replacing what is there, with the folders that it needs. */
+  /** Renames the file to `target`, replacing an existing file and creating missing folders. */
   async moveIn(file: string, target: string): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       await mkdir(dirname(target), { recursive: true, mode: 0o750 });
@@ -22,13 +22,13 @@ export class ObjectTree {
         return await rename(file, target);
       } catch (error) {
         if (codeOf(error) !== 'ENOENT' || attempt === MOVE_ATTEMPTS) throw error;
-        // When the file itself is gone this was no race over folders, and trying again cannot help.
+        // If the file itself is missing, this was no race over folders, and a retry cannot help.
         await stat(file);
       }
     }
   }
 
-  /** False when it was gone already. */
+  /** False if the file was gone already. */
   async unlink(file: string): Promise<boolean> {
     try {
       await unlink(file);
@@ -39,7 +39,7 @@ export class ObjectTree {
     }
   }
 
-  /** Removes empty folders from `folder` upwards; returns the lowest that stays. */
+  /** Removes empty folders from `folder` upwards. Returns the lowest folder that remains. */
   async prune(folder: string): Promise<string> {
     for (let at = folder; at !== this.#root; at = dirname(at)) {
       try {
@@ -53,7 +53,7 @@ export class ObjectTree {
     return this.#root;
   }
 
-  /** Syncs the folder and all above it, for any of them may be new. */
+  /** Syncs the folder and all its ancestors, because any of them may be new. */
   async syncUpwards(folder: string): Promise<void> {
     for (let at = folder; ; at = dirname(at)) {
       await this.sync(at);
@@ -66,7 +66,7 @@ export class ObjectTree {
       await using handle = await open(folder, 'r');
       await handle.sync();
     } catch (error) {
-      // Pruned by a racing removal, which syncs what is above.
+      // Pruned by a concurrent removal, which syncs the folder above.
       if (codeOf(error) !== 'ENOENT') throw error;
     }
   }

@@ -1,9 +1,8 @@
 // Walks a tree of objects in byte order of their keys, in memory that does not grow with the number of names.
 //
-// A small folder is read at once, and the next few are read ahead. A large one is read from end to end as often as needed;
-// each pass keeps the next names in order, at most a window of them.
-// Names are handled as latin1 text of their bytes, so that plain string comparison is byte order, and a folder's name
-// carries a slash, so that it sorts where its keys do.
+// A small folder is read at once, and the next few folders are prefetched. A large folder is scanned completely as often as
+// needed; each pass keeps the next names in order, at most one window of them. Names are latin1 strings of their bytes, so that
+// string comparison is byte order. A folder's name ends with a slash, so that it sorts where its keys do.
 
 import type { Dirent } from 'node:fs';
 import { opendir, readdir, stat } from 'node:fs/promises';
@@ -13,23 +12,23 @@ import { codeOf } from './directory-store-fault.ts';
 export interface WalkOptions {
   /** May end inside a name. */
   readonly prefix: string;
-  /** Keys up to and including this one are left out. */
+  /** Keys up to and including this one are skipped. */
   readonly after?: string;
-  /** Most keys yielded at once. */
+  /** Maximum number of keys per batch. */
   readonly batch: number;
-  /** Names of one large folder kept at a time. */
+  /** Names of one large folder that are kept at a time. */
   readonly window?: number;
-  /** Folders whose own size, as the file system tells it, is at most this are small. */
+  /** Folders up to this size, as reported by the file system, are small. */
   readonly smallBytes?: number;
 }
 
-/** In every file system a name costs its folder a byte or more, so a small folder is no larger than a window. */
+/** In every file system a name takes at least one byte of its folder, so a small folder has at most a window of names. */
 const WINDOW_NAMES = 65_536;
 const SMALL_BYTES = 65_536;
 const NAMES_PER_READ = 512;
 const READ_AHEAD = 16;
 
-/** Yields keys in batches. Symbolic links and special files are no objects. */
+/** Yields keys in batches. Symbolic links and special files are not objects. */
 export async function* walkObjects(
   objects: string,
   options: WalkOptions,
@@ -63,9 +62,9 @@ interface Folder {
   readonly base: string;
   names: string[];
   next: number;
-  /** True when the folder has more names behind the window. */
+  /** True when the folder has more names after the window. */
   more: boolean;
-  /** Small folders inside that are being read already, by name; undefined when one proved large. */
+  /** Small subfolders that are being prefetched, by name. Undefined when one turned out to be large. */
   readonly ahead: Map<string, Promise<string[] | undefined>>;
 }
 
@@ -91,12 +90,12 @@ class Walk {
     return folder;
   }
 
-  /** Enters the folder that is next inside `folder` and begins to read those behind it. */
+  /** Enters the next folder inside `folder` and prefetches those after it. */
   async enterNext(folder: Folder): Promise<Folder> {
     for (const name of folder.names.slice(folder.next, folder.next + READ_AHEAD)) {
       if (!name.endsWith('/') || folder.ahead.has(name)) continue;
       const small = this.#readSmall(folder.base + name);
-      // Nobody may ever ask for it.
+      // The result may never be used.
       small.catch(() => {});
       folder.ahead.set(name, small);
     }
@@ -106,7 +105,7 @@ class Walk {
     return this.enter(folder.base + name, small);
   }
 
-  /** One pass over a large folder: the window is replaced by the names that follow it. */
+  /** One pass over a large folder: replaces the window by the names after it. */
   async fill(folder: Folder): Promise<void> {
     const last = folder.names.at(-1) ?? '';
     let names: string[] = [];
@@ -130,7 +129,7 @@ class Walk {
     Object.assign(folder, { names, next: 0, more: bound !== undefined });
   }
 
-  /** Undefined when the folder is large; no names when it is gone. */
+  /** Undefined when the folder is large; empty when it is gone. */
   async #readSmall(base: string): Promise<string[] | undefined> {
     const path = this.#path(base);
     let names: string[] | undefined = [];
@@ -158,7 +157,7 @@ class Walk {
   }
 }
 
-/** Folders are pruned while we walk, and the first may never have been made. */
+/** Folders may be pruned while we walk, and the first may never have been created. */
 async function ignoreAbsent(read: () => Promise<void>): Promise<void> {
   try {
     await read();
@@ -167,7 +166,7 @@ async function ignoreAbsent(read: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Which keys, and which folders on the way to them, a listing wants. */
+/** The keys that a listing includes, and the folders that lead to them. */
 class KeyRange {
   readonly #prefix: string;
   readonly #after: string | undefined;
@@ -177,7 +176,7 @@ class KeyRange {
     this.#after = after === undefined ? undefined : toBytes(after);
   }
 
-  /** The folder to begin in; undefined when no key can have the prefix. */
+  /** The folder to start in. Undefined when no key can have the prefix. */
   get base(): string | undefined {
     const base = this.#prefix.slice(0, this.#prefix.lastIndexOf('/') + 1);
     const segments = base.split('/').slice(0, -1);
@@ -185,7 +184,7 @@ class KeyRange {
     return possible && !base.includes('\0') ? base : undefined;
   }
 
-  /** `path` ends with a slash when it is a folder. */
+  /** @param path ends with a slash if it is a folder */
   admits(path: string): boolean {
     const isFolder = path.endsWith('/');
     if (!path.startsWith(this.#prefix) && !(isFolder && this.#prefix.startsWith(path))) return false;

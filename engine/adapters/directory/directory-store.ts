@@ -1,11 +1,10 @@
-// The object store as a directory: `objects/{key}` holds the objects, `staging/` what is being written.
+// The object store as a directory: `objects/{key}` contains the objects, `staging/` the objects that are being written.
 //
-// A put:    stage (write, fsync) -> note in the journal -> rename into place -> fsync folders -> release in the journal
-// A remove: note -> unlink -> fsync folder -> release
-// The journal hears of changes that somebody wants to hear of; the others are made without it, in the same order.
-// A crash between two steps leaves a note that settling compares with the directory: a change that was made is released,
-// one that was not is dropped (docs/design/decisions.md#embedded-stack). So no change is lost and none is announced that did
-// not happen.
+//   A put:    stage (write, fsync) -> note in the journal -> rename into place -> fsync folders -> release in the journal
+//   A remove: note -> unlink -> fsync folder -> release
+// The journal records only changes that are announced; other changes skip it, in the same order. A crash between two steps
+// leaves a note, which settling compares with the directory. A change that was made is released, one that was not is dropped
+// (docs/design/decisions.md#embedded-stack). So no change is lost, and none is announced that did not happen.
 
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -29,21 +28,21 @@ import { type StagedObject, Staging } from './directory-store-staging.ts';
 import { ObjectTree } from './directory-store-tree.ts';
 
 export interface DirectoryStoreOptions {
-  /** Made when absent. `objects` and `staging` below it must be on one file system. */
+  /** Created if missing. Its subfolders `objects` and `staging` must be on one file system. */
   readonly path: string;
   readonly journal: ChangeJournal;
-  /** Changes that somebody wants to hear of; default all. */
+  /** Which changes are announced; default all. */
   readonly announces?: (change: ObjectChange) => boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Keys handled by one round trip to the journal. */
+/** Keys per round trip to the journal. */
 const REMOVE_BATCH = 500;
-/** What was done must be told even when the caller has given up waiting. */
+/** Deadline for recording what was done, independent of the caller's signal. */
 const TELL_MS = 10_000;
 
-/** Opens the store, removes what dead processes were writing, and settles what they left in the journal. */
+/** Opens the store, removes unfinished files of crashed processes, and settles their journal entries. */
 export async function openDirectoryStore(options: DirectoryStoreOptions, signal: AbortSignal): Promise<DirectoryStore> {
   const objects = join(options.path, 'objects');
   const staging = new Staging(join(options.path, 'staging'), options.clock);
@@ -60,14 +59,14 @@ export async function openDirectoryStore(options: DirectoryStoreOptions, signal:
   return store;
 }
 
-/** Made by {@link openDirectoryStore}. */
+/** Created by {@link openDirectoryStore}. */
 export class DirectoryStore implements ObjectStore {
   readonly #options: DirectoryStoreOptions;
   readonly #objects: string;
   readonly #tree: ObjectTree;
   readonly #staging: Staging;
   readonly #reader: DirectoryReader;
-  /** Entries that the journal could not be told about; settled with the orphans. */
+  /** Entries whose outcome the journal did not get; settled with the orphans. */
   #untold: PendingEntry[] = [];
 
   constructor(options: DirectoryStoreOptions, objects: string, staging: Staging) {
@@ -106,7 +105,7 @@ export class DirectoryStore implements ObjectStore {
       staged = await this.#staging.stage(key, source, options, signal);
       await this.#publish(key, target, staged, signal);
       const { size, etag, modified } = staged;
-      // It was moved.
+      // The file was moved into place.
       staged = undefined;
       return { key, size, etag, modified };
     } catch (error) {
@@ -134,8 +133,8 @@ export class DirectoryStore implements ObjectStore {
   }
 
   /**
-   * Compares journal entries of dead processes, and our own that could not be told, with the directory and releases or
-   * drops each. Called at opening; again whenever another process died or the journal was away.
+   * Compares journal entries of crashed processes, and our own that could not be recorded, with the directory. Releases or
+   * drops each. Called at opening, and again when another process crashed or the journal was unavailable.
    */
   async settleOrphans(signal: AbortSignal): Promise<void> {
     const untold = this.#untold;
@@ -185,7 +184,7 @@ export class DirectoryStore implements ObjectStore {
         for (const { change } of found) {
           signal.throwIfAborted();
           const file = objectPath(this.#objects, change.key);
-          // Somebody else was faster: their change, theirs to announce.
+          // Another process removed it first and announces the change.
           if (!(await this.#tree.unlink(file))) continue;
           const entry = noted.get(change.key);
           if (entry) gone.add(entry);
@@ -201,7 +200,7 @@ export class DirectoryStore implements ObjectStore {
     await this.#tell([...gone], entries.filter(isNotIn(gone)));
   }
 
-  /** Those of the changes that are announced. */
+  /** Notes those of the changes that are announced. */
   async #note(changes: readonly JournalEntry[], signal: AbortSignal): Promise<readonly PendingEntry[]> {
     const { journal, announces = () => true } = this.#options;
     const announced = changes.filter(({ change }) => announces(change));
@@ -210,7 +209,9 @@ export class DirectoryStore implements ObjectStore {
     return announced.map((entry, i) => ({ ...entry, id: ids[i] as number }));
   }
 
-  /** Releases and drops, under a deadline of our own. What cannot be told is kept for {@link settleOrphans}. */
+  /**
+   * Releases and drops entries, with a deadline of its own. Entries that cannot be recorded are kept for {@link settleOrphans}.
+   */
   async #tell(made: readonly PendingEntry[], unmade: readonly PendingEntry[]): Promise<void> {
     const { journal, clock } = this.#options;
     using limit = deadline(clock, TELL_MS, undefined, () => transient(`no answer of the journal for ${TELL_MS} ms`));

@@ -1,8 +1,8 @@
-// A PostgreSQL server of our own: set up, started and stopped by this process, reachable on 127.0.0.1 only.
+// An embedded PostgreSQL server: set up, started and stopped by this process, reachable on 127.0.0.1 only.
 //
 // States:  absent --initdb--> stopped --start--> running --stop--> stopped
 //          running --supervisor killed--> orphan --next start--> stopped
-// As root it runs as an account of its own, else as nobody, because postgres refuses root (postgres-account.ts).
+// Since postgres refuses to run as root, root runs it with a separate account or, without one, as nobody (postgres-account.ts).
 
 import { spawn } from 'node:child_process';
 import {
@@ -25,25 +25,25 @@ import { type Account, giveTree, MAKE_ACCOUNT, NOBODY, ownAccount } from './post
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
 
 /**
- * The data directory by a name that needs no rights on its parents: the first open file after the three of every program.
- * Not the working directory: PostgreSQL before 16 leaves that at its start, and cannot come back without those rights.
+ * A path of the data directory that needs no rights on its parents: the first file descriptor after stdin, stdout and stderr.
+ * The working directory cannot be used: PostgreSQL before 16 leaves it at startup, and cannot return without those rights.
  */
 const HERE = '/proc/self/fd/3';
 const START_MS = 60_000;
 const STOP_MS = 15_000;
 
 export interface EmbeddedPostgresOptions {
-  /** Holds `postgres/` (data), `postgres.log` and maybe `pg/` (programs). */
+  /** Contains `postgres/` (data), `postgres.log` and maybe `pg/` (programs). */
   readonly dir: string;
   readonly port: number;
   readonly password: string;
   readonly binDir?: string | undefined;
-  /** The environment's search path, where programs are looked for that no package brings. */
+  /** The environment's PATH, on which programs are searched if no package provides them. */
   readonly path?: string | undefined;
   readonly maxConnections?: number;
-  /** Called when the first of its programs runs: what else there is to do costs no time from then on. */
+  /** Called when the first of its programs runs. Other work then overlaps with the startup. */
   readonly begun?: () => void;
-  /** Tests only: no fsync, so a power cut may lose data. */
+  /** Tests only: no fsync, so a power failure may lose data. */
   readonly unsafeFast?: boolean;
 }
 
@@ -51,12 +51,12 @@ export interface EmbeddedPostgres extends AsyncDisposable {
   readonly port: number;
   readonly user: 'postgres';
   readonly password: string;
-  /** Rejects when the server ends although nobody stopped it; never resolves before {@link stop}. */
+  /** Rejects when the server ends without being stopped; never resolves before {@link stop}. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts the server, making the data directory first when there is none; ready for connections when it resolves. */
+/** Starts the server; creates the data directory first if there is none. Accepts connections once it resolves. */
 export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
   clock: Clock,
@@ -85,7 +85,7 @@ async function accountOf(log: Logger): Promise<Account> {
   return own ?? NOBODY;
 }
 
-/** Version of the server that made the data; undefined when there is none yet. */
+/** Major version of the server that created the data; undefined when there are none yet. */
 async function majorOf(data: string): Promise<number | undefined> {
   const text = await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => '');
   return /^\d+/.test(text) ? Number.parseInt(text, 10) : undefined;
@@ -98,12 +98,12 @@ async function initialise(
   account: Account | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  // A set-up that was cut off leaves files without PG_VERSION or a half-made cluster: start over.
+  // An interrupted setup leaves files without PG_VERSION or an incomplete cluster: start over.
   await rm(data, { recursive: true, force: true });
   await mkdir(data, { mode: 0o700 });
   const passwordFile = join(options.dir, `.pwfile-${process.pid}`);
   await writeFile(passwordFile, options.password, { mode: 0o600 });
-  // The server is given the open file, because its user may not be able to reach the path.
+  // initdb gets the open file, because its user may not be able to reach the path.
   const handle = await open(passwordFile, 'r');
   const folder = await openFolder(data);
   try {
@@ -164,7 +164,7 @@ async function launch(
   const child = spawn(binaries.postgres, args, {
     cwd: data,
     env: cleanEnvironment(),
-    // Its own group: a Ctrl-C on the terminal must not end the database before its clients.
+    // A separate process group: Ctrl-C on the terminal must not stop the database before its clients.
     detached: true,
     stdio: ['ignore', logFile.fd, logFile.fd, folder.fd],
     ...account,
@@ -181,7 +181,7 @@ async function launch(
     if (!stopping)
       throw new Failure('transient', `embedded PostgreSQL ended (${how}); see ${join(options.dir, 'postgres.log')}`);
   });
-  ended.catch(() => undefined); // whoever cares awaits it; nobody has to
+  ended.catch(() => undefined); // handled by callers that await it; nobody has to
 
   const stop = async (): Promise<void> => {
     stopping = true;
@@ -214,7 +214,7 @@ async function waitUntilReady(options: EmbeddedPostgresOptions, clock: Clock, si
       database: 'postgres',
       connectionTimeoutMillis: 2_000,
     });
-    client.on('error', () => undefined); // the outcome of connect() says it all
+    client.on('error', () => undefined); // connect() reports the result
     try {
       await client.connect();
       await client.end();
@@ -230,7 +230,7 @@ async function waitUntilReady(options: EmbeddedPostgresOptions, clock: Clock, si
   }
 }
 
-/** A server that outlived its supervisor (kill -9) still holds the data directory: stop it. */
+/** Stops a server that outlived its supervisor (kill -9) and still holds the data directory. */
 async function stopOrphan(data: string, clock: Clock, log: Logger, signal: AbortSignal): Promise<void> {
   const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => undefined);
   const pid = Number(text?.split('\n')[0]);
@@ -246,7 +246,7 @@ async function stopOrphan(data: string, clock: Clock, log: Logger, signal: Abort
   throw new Failure('transient', `the PostgreSQL server ${pid} of ${data} cannot be stopped`);
 }
 
-/** True when the pid is alive and its working directory is this data directory (a pid may have been given anew). */
+/** True when the process is alive and its working directory is this data directory (a pid may have been reused). */
 async function servesDirectory(pid: number, data: string): Promise<boolean> {
   try {
     const [state, cwd, here] = await Promise.all([

@@ -1,6 +1,6 @@
-// Finds PostgreSQL programs that a given uid may run: those of a directory given by the operator and no others, else the
-// first that do of the npm package, of the search path, of where Debian puts them. A data directory is served by
-// programs of the major version that made it, so others are passed over.
+// Finds PostgreSQL programs that a given user can run. If the operator names a directory, only its programs are used. Otherwise
+// the first usable ones of the npm package, the PATH, and Debian's directories. Only programs of the major version that created
+// the data directory can serve it, so others are skipped.
 
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
@@ -12,7 +12,7 @@ import type { Account } from './postgres-account.ts';
 import { copyPrograms, linkLibraries, packagedPostgres } from './postgres-package.ts';
 
 const run = promisify(execFile);
-/** Debian keeps each major version in a folder of its own, out of the search path. */
+/** Debian installs each major version in its own folder, which is not on the PATH. */
 const DEBIAN = '/usr/lib/postgresql';
 
 export interface PostgresBinaries {
@@ -21,22 +21,25 @@ export interface PostgresBinaries {
 }
 
 export interface BinarySearch {
-  /** Directory with `initdb` and `postgres`; absent = wherever there are some. */
+  /** Directory with `initdb` and `postgres`; undefined = search. */
   readonly binDir?: string | undefined;
-  /** The environment's search path, colons between directories. */
+  /** The environment's PATH, separated by colons. */
   readonly path?: string | undefined;
-  /** Major version of the data that they are to serve; absent = any. */
+  /** Major version of the data directory; undefined = any. */
   readonly major?: number | undefined;
-  /** Where a copy of the package's may be put, in order of preference. */
+  /** Where the package's programs may be copied to, in order of preference. */
   readonly copyTo: readonly string[];
-  /** User the programs will run as; undefined = this process's. */
+  /** The account that will run the programs; undefined = this process's. */
   readonly account: Account | undefined;
-  /** The folder of the npm package, and of Debian's versions; tests give others. */
+  /** The folder of the npm package, and of Debian's versions; set by tests. */
   readonly packaged?: string | undefined;
   readonly debian?: string;
 }
 
-/** The first place from which `uid` can run the programs. Fails with every place tried, why it did not do, what to do. */
+/**
+ * The first location from which `account` can run the programs. The failure lists every location, why it is unusable, and what
+ * to do.
+ */
 export async function findPostgresBinaries(search: BinarySearch): Promise<PostgresBinaries> {
   const tried: string[] = [];
   if (search.binDir !== undefined) {
@@ -61,7 +64,7 @@ async function fromPackage(
   search: BinarySearch,
   tried: string[],
 ): Promise<PostgresBinaries | undefined> {
-  await linkLibraries(native, native).catch(() => undefined); // not ours to write: a copy will have them
+  await linkLibraries(native, native).catch(() => undefined); // may be read-only: a copy will have the links
   const inPlace = await usable(join(native, 'bin'), search, tried);
   if (inPlace) return inPlace;
   for (const place of search.copyTo) {
@@ -84,7 +87,7 @@ async function fromSystem(search: BinarySearch, tried: string[]): Promise<Postgr
     .filter((name) => /^\d+$/.test(name))
     .sort((a, b) => Number(b) - Number(a));
   for (const binDir of new Set([...onPath, ...versions.map((version) => join(debian, version, 'bin'))])) {
-    // Most directories of a search path have nothing to do with this.
+    // Most directories of the PATH contain no PostgreSQL.
     if (!(await executable(join(binDir, 'postgres')))) continue;
     const found = await usable(binDir, search, tried);
     if (found) return found;

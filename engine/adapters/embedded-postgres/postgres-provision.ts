@@ -1,5 +1,5 @@
-// Makes the roles, databases and schemas that connections need on a PostgreSQL server that we own. Idempotent, so that
-// a start that was cut off is completed by the next.
+// Creates roles, databases and schemas on the embedded PostgreSQL server. Idempotent, so the next start completes an
+// interrupted one.
 
 import { silentLogger } from '../../runtime/log.ts';
 import { Postgres, type PostgresOptions, type Sql } from '../postgres/postgres.ts';
@@ -11,7 +11,7 @@ export interface Provision {
   readonly schema: string;
 }
 
-/** `superuser` is a connection of a superuser; its database and schema are ignored. */
+/** @param superuser connection options of a superuser, without database and schema */
 export async function provision(
   superuser: Omit<PostgresOptions, 'database' | 'schema' | 'poolSize' | 'idleTimeoutMs'>,
   wanted: readonly Provision[],
@@ -44,11 +44,11 @@ async function ensureDatabase(admin: Sql, database: string): Promise<void> {
   const [known] = await admin.query('select 1 from pg_database where datname = $1', [database]);
   if (known) return;
   await execute(admin, 'create database %I', [database]);
-  // Whoever may connect is named above; nobody else on this server has business there.
+  // Users with access are named above; no other user of this server needs it.
   await execute(admin, 'revoke connect on database %I from public', [database]);
 }
 
-/** Definitions take no parameters: the server's own format() quotes the names and literals. */
+/** DDL statements take no parameters, so the server's format() quotes names and literals. */
 async function execute(sql: Sql, template: string, values: readonly string[]): Promise<void> {
   const [row] = await sql.query<{ text: string }>('select format($1, variadic $2::text[]) as text', [template, values]);
   if (row) await sql.query(row.text);

@@ -1,5 +1,5 @@
-// Event ids from a sequence of the cache database, whatever the event log is kept in: each process takes a block and hands
-// it out by itself.
+// Event ids from a sequence of the cache database, whichever event log is used. Each process reserves a block of ids and
+// assigns them locally.
 
 import { unlessAborted } from '../../runtime/wait.ts';
 import type { Postgres } from '../postgres/postgres.ts';
@@ -17,9 +17,9 @@ export class EventIds {
     this.#db = db;
   }
 
-  /** An integer below 2^53, unique among all processes. */
+  /** An integer below 2^53, unique across all processes. */
   async next(signal: AbortSignal): Promise<number> {
-    // Whoever finds the block used up fetches the next for all.
+    // The first caller that finds the block used up fetches the next one for all.
     while (this.#next >= this.#end) {
       this.#fetching ??= this.#fetch().finally(() => {
         this.#fetching = undefined;

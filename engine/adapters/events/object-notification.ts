@@ -1,5 +1,5 @@
-// What S3 servers tell about their objects, as messages of a broker: one JSON document with `Records`. MinIO, AWS and
-// Ceph say almost the same; they differ in the prefix of event names and in how the key is written.
+// Parses notifications of S3 servers, as messages of a broker: one JSON document with `Records`. MinIO, AWS and Ceph differ
+// only in the prefix of event names and in the encoding of keys.
 
 import type { ObjectChange } from '../../model/event.ts';
 import { decodeDocument } from '../../model/utf8.ts';
@@ -7,7 +7,7 @@ import { decodeDocument } from '../../model/utf8.ts';
 export type Notification =
   /** `ignored` counts records of other buckets and other kinds of events. */
   | { readonly kind: 'changes'; readonly changes: readonly ObjectChange[]; readonly ignored: number }
-  /** No notification that we understand; repeating it cannot help. */
+  /** Not a notification that we can parse; a retry cannot help. */
   | { readonly kind: 'malformed'; readonly why: string };
 
 type Json = Readonly<Record<string, unknown>>;
@@ -33,7 +33,7 @@ export function parseNotification(content: Uint8Array, bucket: string): Notifica
   return { kind: 'changes', changes, ignored: document.Records.length - changes.length };
 }
 
-/** Undefined when it is not for us; what is wrong as text. */
+/** Undefined when the record is ignored; a string says what is wrong. */
 function changeOf(record: unknown, bucket: string): ObjectChange | string | undefined {
   if (!isMap(record)) return ' is no object';
   if (typeof record.eventName !== 'string') return '.eventName is no text';
@@ -44,7 +44,7 @@ function changeOf(record: unknown, bucket: string): ObjectChange | string | unde
   if (kind === undefined || name !== bucket) return undefined;
   const key = isMap(s3.object) ? s3.object.key : undefined;
   if (typeof key !== 'string' || key === '') return '.s3.object.key is no text';
-  // Ceph writes keys as they are, the others as in a form.
+  // Ceph sends raw keys; the others form-encode them.
   if (record.eventSource === 'ceph:s3') return { kind, key };
   try {
     return { kind, key: decodeURIComponent(key.replaceAll('+', ' ')) };

@@ -10,7 +10,7 @@ import type { Postgres } from '../postgres/postgres.ts';
 import type { PostgresInstance } from '../postgres/postgres-instance.ts';
 import { EventIds } from './event-ids.ts';
 
-/** Heard with the name of a channel that has new messages. */
+/** Notified with the name of a channel that has new messages. */
 const NOTIFY_CHANNEL = 'longshore_event';
 const PUBLISH_BATCH = 5_000;
 
@@ -24,7 +24,7 @@ with added as (
   returning channel)
 select pg_notify('${NOTIFY_CHANNEL}', c.channel) from (select distinct channel from added) c`;
 
-// Channel by channel, so that messages nobody here wants are not read over and over.
+// Channel by channel, so that messages for other processes are not read repeatedly.
 const CLAIM = `
 with free as materialized (
   select f.id from unnest($4::text[]) as wanted(channel)
@@ -48,7 +48,7 @@ interface LogRow {
 }
 
 export interface PostgresEventLogOptions {
-  /** Messages of a wanted channel with a key that is not wanted, as they are dropped. */
+  /** Called for messages of a consumed channel whose key nobody wants; they are dropped. */
   readonly onDropped: (channel: string, count: number) => void;
 }
 

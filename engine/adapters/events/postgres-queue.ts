@@ -1,10 +1,10 @@
-// Changes of the directory store as a table of the cache database: the store's journal at one end, the change queue
-// at the other.
+// Changes of the directory store as a table of the cache database: the store's journal on one side, the change queue on the
+// other.
 //
 //   (nothing)  --note-->     pending   the change may be made now; never delivered
 //   pending    --release-->  ready     delivered at least once, then gone
 //   pending    --drop-->     gone      the change was not made
-//   pending, process dead    listed by orphans() to whoever asks, to be released or dropped
+//   pending, process dead    listed by orphans() for any caller, to be released or dropped
 
 import type { ObjectChange } from '../../model/event.ts';
 import type { ChangeQueue } from '../../ports/change-queue.ts';
@@ -25,8 +25,8 @@ from unnest($1::text[], $2::text[], $3::text[]) with ordinality as n(kind, key, 
 order by n.place
 returning id`;
 
-// A pending row of ours may be gone: while we were cut off, another process took us for dead and, not finding the
-// change made, dropped it. So what is released comes with its content and is added again when the row is missing.
+// One of our pending rows may be gone. While we were disconnected, another process considered us dead and dropped it, because
+// the change had not been made yet. So a release contains the full entry and inserts it again if the row is missing.
 const RELEASE = `
 with given as materialized (
   select * from unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) as g(id, kind, key, etag)),
@@ -63,7 +63,7 @@ export class PostgresChangeQueue implements ChangeQueue, ChangeJournal {
   readonly #db: Postgres;
   readonly #instance: PostgresInstance;
   readonly #rows: ClaimedRows;
-  /** What was noted here and neither released nor dropped yet: as many as changes are being made. */
+  /** Entries noted by this process that are neither released nor dropped: as many as changes in progress. */
   readonly #noted = new Map<number, JournalEntry>();
 
   constructor(db: Postgres, instance: PostgresInstance, clock: Clock, log: Logger) {

@@ -1,4 +1,4 @@
-// What is asked of a Kafka cluster besides messages: whether it answers, and that the topics of our channels are there.
+// Administrative requests to a Kafka cluster: whether it responds, and whether the topics of our channels exist.
 
 import type { Admin } from 'kafkajs';
 import { Failure, messageOf } from '../../runtime/failure.ts';
@@ -7,14 +7,14 @@ import { unlessAborted } from '../../runtime/wait.ts';
 import { KafkaClient } from './kafka-client.ts';
 import { type KafkaSettings, producerClient } from './kafka-options.ts';
 
-/** Repeats of a request for which the cluster's controller was not found. */
+/** Retries of a request for which the cluster's controller was not found. */
 const CREATE_RETRIES = 2;
 
 export interface TopicsFound {
-  /** Number of partitions by topic, of those that are there. */
+  /** Number of partitions by topic, for the topics that exist. */
   readonly partitions: ReadonlyMap<string, number>;
   readonly missing: readonly string[];
-  /** Why the missing ones cannot be made by us; absent when they can, or when none is missing. */
+  /** Why the service cannot create the missing topics. Undefined when it can, or when none is missing. */
   readonly refused?: string;
 }
 
@@ -22,7 +22,7 @@ export class KafkaAdmin implements AsyncDisposable {
   readonly #client: KafkaClient;
   readonly #settings: KafkaSettings;
   readonly #log: Logger;
-  /** Are there, or cannot be made by us; either is found out once. */
+  /** Topics that exist, or that we cannot create; each is checked once. */
   readonly #settled = new Set<string>();
   #admin: Promise<Admin> | undefined;
   #probing: Promise<unknown> | undefined;
@@ -33,7 +33,7 @@ export class KafkaAdmin implements AsyncDisposable {
     this.#client = new KafkaClient(producerClient(settings), log);
   }
 
-  /** Resolves when a broker answers. Those who ask while one question is on its way wait for the same answer. */
+  /** Resolves when a broker responds. Concurrent callers share one request. */
   async probe(signal: AbortSignal): Promise<void> {
     this.#probing ??= this.#ask((admin) => admin.describeCluster()).finally(() => {
       this.#probing = undefined;
@@ -42,8 +42,8 @@ export class KafkaAdmin implements AsyncDisposable {
   }
 
   /**
-   * Has missing topics made, with the cluster's default number of partitions. Where the cluster does not let us, a warning
-   * says so, and it may still make them itself when they are first used.
+   * Creates missing topics with the cluster's default number of partitions. If the cluster does not permit that, a warning is
+   * logged; the cluster may still create them itself when they are first used.
    */
   async ensure(topics: readonly string[], signal: AbortSignal): Promise<void> {
     const unknown = topics.filter((topic) => !this.#settled.has(topic));
@@ -67,7 +67,7 @@ export class KafkaAdmin implements AsyncDisposable {
     );
     const there = topics.filter((topic) => all.includes(topic));
     const missing = topics.filter((topic) => !all.includes(topic));
-    // Asked of those alone that are there: a cluster may make a topic because somebody asks for it.
+    // Only for topics that exist: a cluster may create a topic because a client requests its metadata.
     const described =
       there.length === 0
         ? undefined
@@ -81,7 +81,7 @@ export class KafkaAdmin implements AsyncDisposable {
     return { partitions, missing, ...(refused === undefined ? {} : { refused }) };
   }
 
-  /** Why the cluster would not let us make them; undefined when it would. */
+  /** Why the cluster would not let us create them. Undefined when it would. */
   async #wouldRefuse(topics: readonly string[]): Promise<string | undefined> {
     try {
       const admin = await this.#connected();
@@ -125,7 +125,7 @@ export class KafkaAdmin implements AsyncDisposable {
     return this.#admin;
   }
 
-  /** The next question opens a connection of its own. */
+  /** The next request opens a new connection. */
   async #forget(): Promise<void> {
     const admin = this.#admin;
     this.#admin = undefined;

@@ -1,6 +1,6 @@
-// Who of a group reads which partition: each partition goes to a member that subscribed its topic, the one with the fewest
-// so far. The client's own assigner gives every member everything, so that while a configuration is being changed process
-// by process, partitions would be with members that do not read them.
+// Assigns partitions to the members of a group: each partition goes to the member with the fewest partitions among those that
+// subscribed to its topic. The client's own assigner ignores subscriptions. So during a rolling change of the configuration,
+// partitions would be assigned to members that do not read them.
 
 import { AssignerProtocol, type Assignment, type PartitionAssigner } from 'kafkajs';
 
@@ -17,7 +17,7 @@ export const subscribedAssigner: PartitionAssigner = ({ cluster }) => ({
       }))
       .sort((a, b) => (a.memberId < b.memberId ? -1 : 1));
     const topics = [...new Set(subscribers.flatMap((member) => [...member.topics]))].sort();
-    // Those that the leader reads itself are known already.
+    // The topics that the leader itself reads are known already.
     await cluster.addMultipleTargetTopics(topics);
     const partitions = topics.map((topic) => ({
       topic,

@@ -1,14 +1,14 @@
-// Events in requests that brokers take: neither too many in one, nor too many bytes.
+// Splits events into requests that brokers accept, by number of records and bytes.
 
 import type { EventRecord } from '../../ports/event-log.ts';
 import { encodeEvent } from './kafka-message.ts';
 
-/** Records of one request; with the bytes of an event this stays below what brokers take by default. */
+/** Records per request; with the size of an event this stays below the brokers' default limit. */
 export const BATCH = 1_000;
-/** Of a record beside its key and value, at most. */
+/** Maximum overhead of a record besides its key and value. */
 export const RECORD_BYTES = 40;
 
-/** In order; each of at most {@link BATCH} records and about `maxBytes`, but of one record at least. */
+/** In order. Each batch has at most {@link BATCH} records and about `maxBytes`, but at least one record. */
 export function* batches(records: readonly EventRecord[], maxBytes: number): Generator<readonly EventRecord[]> {
   let batch: EventRecord[] = [];
   let bytes = 0;

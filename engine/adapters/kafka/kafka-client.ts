@@ -1,7 +1,7 @@
-// A Kafka client of kafkajs as the adapters use it: it writes to our log, its sockets can be cut, and what Node.js and it
-// print of themselves stays away from the terminal.
-//   open   connects as it needs
-//   cut    every socket is closed, whatever waited for an answer fails, new ones fail at once: for the end that may not wait
+// A kafkajs client as the adapters use it. It writes to our log, and its sockets can be closed at once. Warnings of Node.js and
+// the library do not reach the terminal.
+//   open   connects on demand
+//   cut    every socket is closed, pending requests fail, new connections fail at once: for a shutdown that must not wait
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -35,7 +35,7 @@ export class KafkaClient {
 
   #connect({ host, port, ssl, onConnect }: ISocketFactoryArgs): Socket {
     const name = isIP(host) ? {} : { servername: host };
-    // Given only where TLS is on.
+    // Set only if TLS is enabled.
     const socket = (ssl as ISocketFactoryArgs['ssl'] | undefined)
       ? connectTls({ host, port, ...name, ...ssl }, onConnect)
       : connectTcp({ host, port }, onConnect);
@@ -48,8 +48,8 @@ export class KafkaClient {
 }
 
 /**
- * The client calls every rebalance and lost connection an error; here they are coped with, and whoever reads and publishes
- * says what came of it. Fields are picked, because what it hands over may hold anything.
+ * The client logs every rebalance and lost connection as an error. The adapters handle these, and readers and publishers log
+ * the result, so here they are debug messages. Fields are selected, because the client's entries may contain anything.
  */
 function writeTo(log: Logger, { namespace, level, log: entry }: LogEntry): void {
   const { message, broker, topic, partition, groupId, error, retryCount } = entry;
@@ -59,8 +59,8 @@ function writeTo(log: Logger, { namespace, level, log: entry }: LogEntry): void 
 }
 
 /**
- * The client sets timers in the past, which do no harm; Node.js warns of the first one in a process and of no other. That
- * one is set here, unheard.
+ * The client sets timers in the past, which is harmless, but Node.js prints a warning for the first one in a process. We
+ * trigger that warning here and suppress it.
  */
 function spendNegativeTimerWarning(): void {
   const { emitWarning } = process;

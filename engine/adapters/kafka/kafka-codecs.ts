@@ -1,5 +1,5 @@
-// Compression of record batches beyond gzip, which the Kafka client has itself, in the framings that brokers and other
-// clients read: snappy in xerial's blocks, LZ4 in frames of independent blocks, zstd by the runtime.
+// Compression of record batches besides gzip, which the Kafka client supports itself. The framings are those of brokers and
+// other clients: snappy in xerial's blocks, LZ4 in frames of independent blocks. zstd is provided by the runtime.
 
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress } from 'node:zlib';
@@ -8,22 +8,22 @@ import snappy from 'kafkajs-snappy';
 import lz4 from 'lz4js';
 import type { KafkaProducerSettings } from './kafka-options.ts';
 
-// A name of CommonJS that the runtime does not see.
+// A named export of a CommonJS module that the runtime does not detect.
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 
-/** As the client calls it: what is to be compressed comes in an encoder, compressed bytes as they are. */
+/** The client's interface: input to compress is in an encoder, compressed bytes are a plain buffer. */
 interface Codec {
   compress(encoder: { readonly buffer: Buffer }): Promise<Buffer>;
   decompress(buffer: Buffer): Promise<Buffer>;
 }
 
-/** Magic, version 1, readable since version 1. */
+/** Magic, version 1, compatible with version 1. */
 const XERIAL_HEADER = Buffer.from('82534e4150505900' + '00000001' + '00000001', 'hex');
 const XERIAL_BLOCK = 32_768;
 const KiB = 1024;
 /**
- * What a frame says of its blocks: flags `version 1, independent blocks`, their largest size, and the checksum of these two
- * bytes. Readers set aside that size for each frame, so the smallest that holds the batch is said.
+ * A frame's descriptor of its blocks: flags `version 1, independent blocks`, the maximum block size, and the checksum of these
+ * two bytes. Readers allocate the block size for each frame, so we use the smallest that fits the batch.
  */
 const LZ4_BLOCKS = [
   { size: 64 * KiB, descriptor: Buffer.from('604082', 'hex') },
@@ -58,7 +58,7 @@ const snappyCodec: Codec = {
 
 const lz4Codec: Codec = {
   async compress({ buffer }) {
-    // The library lets a block refer to the one before, which Kafka does not allow; one block refers to none.
+    // The library links each block to the one before, which Kafka does not allow. With a single block there is no link.
     const block = LZ4_BLOCKS.find(({ size }) => buffer.length <= size);
     if (!block) throw new RangeError(`a batch of ${buffer.length} bytes is too large for LZ4`);
     const frame = Buffer.from(lz4.compress(buffer));
@@ -73,7 +73,7 @@ const zstdCodec: Codec = {
   decompress: (buffer) => promisify(zstdDecompress)(buffer),
 };
 
-/** The client keeps its codecs for the whole process; doing this twice changes nothing. */
+/** The client's codecs are global to the process. Idempotent. */
 export function installCodecs(): void {
   Object.assign(CompressionCodecs, {
     [CompressionTypes.Snappy]: () => snappyCodec,

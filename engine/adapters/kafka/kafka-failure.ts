@@ -1,5 +1,5 @@
-// Errors of the Kafka client as failures, by their class and the broker's error code: what another try may mend is
-// transient, a broker that was not reached is unreachable, the rest (no right, an impossible topic) is a defect.
+// Maps errors of the Kafka client to failures, by their class and the broker's error code. Errors that a retry may fix are
+// transient; if no broker was reached, they are also unreachable. All others (no permission, an impossible topic) are defects.
 
 import { Failure, messageOf } from '../../runtime/failure.ts';
 
@@ -12,7 +12,7 @@ const UNREACHABLE = new Set([
   'KafkaJSLockTimeout',
 ]);
 
-/** @param what was attempted, naming the topics */
+/** @param what was attempted, including the topics */
 export function kafkaFailure(what: string, error: unknown): Failure {
   if (error instanceof Failure) return error;
   const cause = rootOf(error);
@@ -23,7 +23,7 @@ export function kafkaFailure(what: string, error: unknown): Failure {
   return new Failure(retriable === false || !isOfClient(name) ? 'defect' : 'transient', message, { cause });
 }
 
-/** The client wraps what it gave up on. */
+/** The client wraps the error on which it gave up. */
 function rootOf(error: unknown): unknown {
   return error instanceof Error && isOfClient(error.name) && error.cause instanceof Error ? rootOf(error.cause) : error;
 }

@@ -1,4 +1,4 @@
-// The parts that we use of libraries without types of their own.
+// Types for the parts that we use of libraries without types.
 
 declare module 'kafkajs-snappy' {
   /** Compresses to a raw block; reads raw blocks and xerial's framing. */

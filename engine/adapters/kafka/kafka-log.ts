@@ -1,5 +1,5 @@
-// The event log on Kafka: a channel is a topic, the lane's event key the key of its records. Whoever consumes is one member
-// of the group for all the channels it wants; memberships that are lost are begun again for as long as they are wanted.
+// The event log on Kafka: a channel is a topic, and the lane's event key is the key of its records. A consumer is one group
+// member for all its channels. A lost membership is started again as long as it is wanted.
 
 import type { ChannelFilter, EventLog, EventRecord } from '../../ports/event-log.ts';
 import { aborted } from '../../runtime/failure.ts';
@@ -18,19 +18,19 @@ import { KafkaPublisher } from './kafka-publisher.ts';
 /** For consumers to end by themselves when the log is closed. */
 const CLOSE_MS = 2_000;
 
-/** What is counted of the messages of a channel. */
+/** Counters for the messages of a channel. */
 export interface KafkaLogObserver {
-  /** Messages with a key that is not wanted. */
+  /** Messages with a key that no lane consumes. */
   readonly onDropped: (channel: string, count: number) => void;
-  /** Messages that are no events. */
+  /** Messages that are not valid events. */
   readonly onMalformed: (channel: string, count: number) => void;
-  /** Events that were handed over and taken. */
+  /** Events that were handed over and accepted. */
   readonly onTaken: (filter: ChannelFilter, count: number) => void;
-  /** Messages behind what was just fetched of a partition. */
+  /** Messages after the last fetched one of a partition. */
   readonly onLag: (channel: string, partition: number, messages: number) => void;
 }
 
-/** Each but once. */
+/** Without duplicates. */
 interface WantedKey extends ChannelFilter {
   readonly bytes: Buffer;
 }
@@ -84,7 +84,7 @@ export class KafkaEventLog implements EventLog, AsyncDisposable {
     return this.#ids.next(signal);
   }
 
-  /** Resolves when a broker answers. */
+  /** Resolves when a broker responds. */
   probe(signal: AbortSignal): Promise<void> {
     return this.#admin.probe(signal);
   }
@@ -148,20 +148,20 @@ export class KafkaEventLog implements EventLog, AsyncDisposable {
   }
 }
 
-/** Lanes may share a channel, and a key. */
+/** Removes duplicates: lanes may share a channel and a key. */
 function wantedKeys(wanted: readonly ChannelFilter[]): readonly WantedKey[] {
   const once = new Map(wanted.map(({ channel, key }) => [`${channel} ${key}`, { channel, key }]));
   return [...once.values()].map((one) => ({ ...one, bytes: Buffer.from(one.key) }));
 }
 
-/** Of a batch: what is wanted of it, the offsets of what has a wanted key but is no event, the number of all others. */
+/** Splits a batch: wanted events, offsets of messages with a wanted key that are not events, and the number of all others. */
 function eventsOf({ topic, messages }: PartitionBatch, wanted: readonly WantedKey[]): Sorted {
   const records: EventRecord[] = [];
   const malformed: string[] = [];
   let dropped = 0;
   for (const { key, value, offset } of messages) {
     const bytes = key ?? NO_KEY;
-    // First the key, as bytes: what is not wanted is not read.
+    // Compares the key as bytes first, so that unwanted messages are not parsed.
     const found = wanted.find((one) => one.bytes.equals(bytes));
     if (!found) {
       dropped++;

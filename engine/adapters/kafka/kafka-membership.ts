@@ -1,12 +1,13 @@
-// One membership of a consumer group: from the first connection to the end of it.
-//   connecting   nobody knows of us; the end is at once
-//   joining      the group may count on us; the end waits for the join, so that it can leave
-//   joined       batches are handed over one at a time; every rebalance is a new epoch
-//   left         what was handled is committed, the group told
-//   lost         the client gave up: `run` rejects, and whoever wants to read starts a new membership
+// One membership of a consumer group, from the first connection to its end.
+//   connecting   the group does not know us; we can stop at once
+//   joining      the group may count on us; stopping waits for the join, so that we can leave
+//   joined       batches are handed over one at a time; every rebalance starts a new epoch
+//   left         handled messages are committed, and the group is notified
+//   lost         the client gave up: `run` rejects, and the caller starts a new membership
 //
-// Offsets are committed only for what `handle` has taken, and only in the epoch in which it was handed over: what was taken
-// away meanwhile comes again to whoever has it now. A partition whose batch was refused rests for a while; others go on.
+// Offsets are committed only for messages that `handle` has accepted, and only in the epoch in which they were handed over.
+// Messages of a partition that was reassigned in the meantime are delivered again to its new owner. A partition whose batch was
+// rejected pauses for a while; others continue.
 
 import type { Consumer, EachBatchPayload, KafkaMessage } from 'kafkajs';
 import { transient } from '../../runtime/failure.ts';
@@ -20,9 +21,9 @@ import { KafkaClient } from './kafka-client.ts';
 import { kafkaFailure } from './kafka-failure.ts';
 import { consumerClient, consumerOptions, type KafkaSettings, startsAtBeginning } from './kafka-options.ts';
 
-/** Most records handed over at a time. */
+/** Maximum number of records handed over at a time. */
 const BATCH = 500;
-/** For the last commit and the word of leaving. */
+/** Deadline for the last commit and for leaving the group. */
 const LEAVE_MS = 5_000;
 /** The group has changed; the records come again. */
 const OUTDATED = new Set(['REBALANCE_IN_PROGRESS', 'ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID']);
@@ -36,9 +37,9 @@ export interface PartitionBatch {
 export interface MembershipOptions {
   readonly settings: KafkaSettings;
   readonly topics: readonly string[];
-  /** Its messages are committed once it resolved; when it rejects they come again. */
+  /** The messages are committed once it resolves; if it rejects, they are delivered again. */
   readonly handle: (batch: PartitionBatch) => Promise<void>;
-  /** Messages behind what was just fetched of a partition. */
+  /** Messages after the last fetched one of a partition. */
   readonly onLag: (topic: string, partition: number, messages: number) => void;
   readonly onJoined: () => void;
   readonly clock: Clock;
@@ -64,8 +65,8 @@ export class KafkaMembership {
   }
 
   /**
-   * Resolves after `signal` aborted, the batch in hand was handled and the group left; rejects when the membership is lost.
-   * @param ended nothing is waited for any more: the connections are cut
+   * Resolves after `signal` aborted, the current batch was handled and we left the group. Rejects when the membership is lost.
+   * @param ended aborts all waiting: the connections are closed
    */
   async run(signal: AbortSignal, ended: AbortSignal): Promise<void> {
     const { settings } = this.#options;
@@ -78,7 +79,7 @@ export class KafkaMembership {
     for (const event of [FETCH, GROUP_JOIN, HEARTBEAT] as const) consumer.on(event, () => this.#hear());
     consumer.on(CRASH, ({ payload }) => over.abort(this.#lost(payload.error)));
     consumer.on(GROUP_JOIN, ({ payload }) => this.#join(payload.memberAssignment));
-    // Sent before the request to join again, on the same connection.
+    // Sent before the request to rejoin, on the same connection.
     consumer.on(REBALANCING, () => void this.#commit());
     const starting = this.#start(consumer, over.signal);
     try {
@@ -86,7 +87,7 @@ export class KafkaMembership {
       await Promise.all([this.#commitByTime(over.signal), this.#watch(over.signal)]);
     } catch (error) {
       over.abort(error);
-      // One batch at a time, in the next membership too.
+      // Only one batch at a time, also across memberships.
       await settledUnless(this.#handling, ended);
       if (!signal.aborted) throw this.#lost(error);
       await this.#leave(consumer, starting, ended);
@@ -100,7 +101,7 @@ export class KafkaMembership {
     this.#heardAt = this.#options.clock.now();
   }
 
-  /** Rejects when the client is silent for so long that the group must have dropped it, whatever it believes. */
+  /** Rejects when the client was silent for so long that the group must have removed it, whatever the client believes. */
   async #watch(over: AbortSignal): Promise<never> {
     const { clock, settings } = this.#options;
     const { sessionTimeoutMs, maxPollIntervalMs } = settings.consumers;
@@ -156,7 +157,7 @@ export class KafkaMembership {
       if (over.aborted || !isRunning()) return;
       const chunk = messages.slice(from, from + limit);
       const taken = await this.#taken({ topic, partition, messages: chunk }, payload, over);
-      // Taken away meanwhile: another member has these by now.
+      // Reassigned in the meantime: another member has these messages by now.
       if (epoch !== this.#epoch) return;
       if (!taken) return this.#rest(topic, partition, pause());
       this.#refused.delete(`${topic} ${partition}`);
@@ -166,13 +167,13 @@ export class KafkaMembership {
     }
   }
 
-  /** True when handled. The group is told meanwhile that we live, however long that takes. */
+  /** True when handled. In the meantime we send heartbeats, however long it takes. */
   async #taken(batch: PartitionBatch, { heartbeat }: EachBatchPayload, over: AbortSignal): Promise<boolean> {
     const { settings, clock, log, handle } = this.#options;
     try {
       const handling = handle(batch);
       while (!(await settledWithin(clock, settings.consumers.heartbeatIntervalMs, handling)))
-        // What a failed heartbeat says is heard by the next one of the client itself.
+        // If a heartbeat fails, the client's own next heartbeat handles the error.
         void heartbeat().then(
           () => this.#hear(),
           () => undefined,
@@ -181,7 +182,7 @@ export class KafkaMembership {
       return true;
     } catch (err) {
       const { topic, partition, messages } = batch;
-      // Whoever aborted knows why.
+      // After an abort the reason is known.
       if (!over.aborted)
         log.warn({ err, topic, partition, records: messages.length }, 'a batch was refused; it comes again');
       return false;
@@ -192,11 +193,11 @@ export class KafkaMembership {
     const key = `${topic} ${partition}`;
     const backoff = this.#refused.get(key) ?? new Backoff(DELAYS.batch);
     this.#refused.set(key, backoff);
-    // In another epoch too: the client remembers what rests for as long as the membership lasts.
+    // In a later epoch too: the client remembers paused partitions for the whole membership.
     this.#options.clock.after(backoff.failed(), resume);
   }
 
-  /** Whatever was handled so far. Not repeated when it fails: the next one says the same and more. */
+  /** Commits everything handled so far. Not retried on failure: the next commit includes it. */
   #commit(): Promise<void> {
     this.#committing ??= this.#commitOnce().finally(() => {
       this.#committing = undefined;

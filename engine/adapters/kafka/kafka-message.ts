@@ -1,5 +1,5 @@
-// An event as a Kafka record: the lane's event key as the record's key, `{eventID, userID, datasetID, source}` as JSON. The
-// user id is a number there, digit for digit.
+// An event as a Kafka record: the record's key is the lane's event key, its value `{eventID, userID, datasetID, source}` as
+// JSON. The user id is a JSON number with all its digits.
 
 import { EVENT_SOURCES, type EventSource, type TriggerEvent } from '../../model/event.ts';
 import { parseDatasetId, parseUserId } from '../../model/ids.ts';
@@ -10,12 +10,12 @@ import { plainEvent } from '../events/plain-event.ts';
 export const encodeEvent = ({ eventID, userID, datasetID, source }: TriggerEvent): string =>
   stringifyJson({ eventID, userID, datasetID, source });
 
-/** Undefined when it is no event. */
+/** Undefined when the value is not an event. */
 export function decodeEvent(value: Buffer | null): TriggerEvent | undefined {
   return value === null ? undefined : (plainEvent(value) ?? parsedEvent(value));
 }
 
-/** However it is spelled. */
+/** Parses any JSON spelling of an event. */
 export function parsedEvent(value: Buffer): TriggerEvent | undefined {
   const found = parsed(value);
   if (typeof found !== 'object' || found === null) return undefined;

@@ -1,6 +1,6 @@
-// What the settings of `logBroker` mean to the Kafka client. Each key is here, marked `x-ignored` in the schema, or named
-// below:
-//   enableAutoCommit, autoCommitInterval, maxPollRecords      kafka-consumer.ts
+// Maps the settings of `logBroker` to options of the Kafka client. Each key is used here, marked `x-ignored` in the schema, or
+// used in one of these files:
+//   enableAutoCommit, autoCommitInterval, maxPollRecords                                        kafka-membership.ts
 //   compressionType, sendRetries, deliveryTimeout, producers.retryBackoffTime, maxRequestSize   kafka-publisher.ts
 
 import type { ConnectionOptions } from 'node:tls';
@@ -15,7 +15,7 @@ export interface KafkaConsumerSettings {
   readonly groupId: string;
   readonly heartbeatIntervalMs: number;
   readonly maxPollIntervalMs: number;
-  /** 0 is no limit of its own. */
+  /** 0 means no limit of its own. */
   readonly maxPollRecords: number;
   readonly pollDurationMs: number;
   readonly reconnectBackoffMaxTimeMs: number;
@@ -41,19 +41,19 @@ export interface KafkaSettings {
   readonly tls?: Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized'>;
   readonly consumers: KafkaConsumerSettings;
   readonly producers: KafkaProducerSettings;
-  /** Client id of what is published with. */
+  /** Client id of the publisher. */
   readonly producerId: string;
 }
 
-/** Longest wait for a connection to open. */
+/** Maximum time to open a connection. */
 const CONNECT_MS = 10_000;
-/** A connection is tried so often, with back-off, before whoever wants it hears of it and starts over. */
+/** How often a connection is attempted, with back-off, before the caller gets the error and starts over. */
 const CONNECT_TRIES = 5;
-/** A fetch without wait would be repeated without end. */
+/** A fetch without a wait would be repeated in a tight loop. */
 const SHORTEST_POLL_MS = 50;
 const LARGEST = 2 ** 31 - 1;
 const BYTES_PER_PARTITION = 1_048_576;
-/** Of metadata: new partitions are found after it. */
+/** Maximum age of metadata: new partitions are found after it. */
 const METADATA_AGE_MS = 60_000;
 
 type Connecting = Pick<
@@ -61,11 +61,11 @@ type Connecting = Pick<
   'reconnectBackoffMaxTimeMs' | 'reconnectBackoffTimeMs' | 'requestTimeoutMs'
 >;
 
-/** The connections of those who read. One client reads for all lanes, so it bears the name of the group. */
+/** Connections of readers. One client reads for all lanes, so its id is the group's. */
 export const consumerClient = (settings: KafkaSettings): KafkaConfig =>
   client(settings, settings.consumers, settings.consumers.groupId);
 
-/** The connections of those who publish, and of those who ask and create. */
+/** Connections of the publisher and of administrative requests. */
 export const producerClient = (settings: KafkaSettings): KafkaConfig =>
   client(settings, settings.producers, settings.producerId);
 
@@ -100,7 +100,7 @@ export function consumerOptions({ consumers }: KafkaSettings): ConsumerConfig {
         consumers.retryBackoffTimeMs,
         Math.max(consumers.retryBackoffTimeMs, consumers.reconnectBackoffMaxTimeMs),
       ),
-      // Whoever reads starts over with a new client, whatever the error was.
+      // The caller starts over with a new client, whatever the error was.
       restartOnFailure: async () => false,
     },
   };
@@ -109,9 +109,9 @@ export function consumerOptions({ consumers }: KafkaSettings): ConsumerConfig {
 export const startsAtBeginning = ({ consumers }: KafkaSettings): boolean => consumers.autoOffsetReset !== 'latest';
 
 /**
- * Not idempotent: the client takes back the sequence numbers of all partitions when one fails, after which the broker
- * refuses the rest for good. Events may repeat without harm. It repeats nothing itself, so that nothing is sent any more
- * once the publish that wanted it has failed.
+ * Not idempotent: when one partition fails, the client resets the sequence numbers of all partitions, after which the broker
+ * rejects the rest permanently. Duplicate events are harmless. The client does not retry itself, so that nothing is sent after
+ * the publish has failed.
  */
 export const producerOptions = (): ProducerConfig => ({
   idempotent: false,
@@ -126,5 +126,5 @@ const backoff = (firstMs: number, longestMs: number): RetryOptions => ({
   retries: CONNECT_TRIES,
 });
 
-/** What the protocol and timers can say: a whole number of 32 bits. */
+/** The protocol and timers take whole numbers of 32 bits. */
 const whole = (value: number): number => Math.min(LARGEST, Math.ceil(value));

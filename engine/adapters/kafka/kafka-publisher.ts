@@ -1,5 +1,5 @@
-// Publishes events to Kafka: acknowledged by all replicas in sync, repeated within the delivery time-out. A publish that
-// failed, or whose answer was lost, may have been written: events may repeat.
+// Publishes events to Kafka: acknowledged by all in-sync replicas, retried within the delivery timeout. A publish that failed,
+// or whose response was lost, may have been written, so events may be duplicated.
 
 import { type PartitionerArgs, Partitioners, type Producer } from 'kafkajs';
 import type { EventRecord } from '../../ports/event-log.ts';
@@ -18,7 +18,7 @@ import { type KafkaSettings, producerClient, producerOptions } from './kafka-opt
 
 const CLOSE_MS = 1_000;
 
-/** The partition is chosen by the dataset: events of one dataset keep their order, whatever their key. */
+/** The dataset determines the partition: events of one dataset stay in order, whatever their key. */
 interface EventMessage {
   readonly key: string;
   readonly value: string;
@@ -41,7 +41,7 @@ export class KafkaPublisher implements AsyncDisposable {
     this.#client = new KafkaClient(producerClient(settings), log);
   }
 
-  /** Resolves when every record is acknowledged; `transient` when that took longer than the delivery time-out. */
+  /** Resolves when every record is acknowledged. `transient` when that took longer than the delivery timeout. */
   async publish(records: readonly EventRecord[], signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const { deliveryTimeoutMs, maxRequestSize } = this.#settings.producers;
@@ -124,7 +124,7 @@ const messageFor = ({ key, event }: EventRecord): EventMessage => ({
   dataset: event.datasetID,
 });
 
-/** The hash that other Kafka clients use for keys, over all partitions that the topic has now. */
+/** The hash that other Kafka clients use for keys, over all current partitions of the topic. */
 function byDataset(): (args: PartitionerArgs) => number {
   const partitionOf = Partitioners.DefaultPartitioner();
   return ({ message, ...args }) => {

@@ -1,5 +1,5 @@
-// The directory over LDAP: read anonymously, servers tried in the given order, a connection for each question, since
-// there are few. An entry says where its database is in one of two ways:
+// The directory over LDAP: read anonymously, servers tried in the given order, one connection per lookup, because lookups are
+// rare. An entry gives the address of its database in one of two ways:
 //   class PostgresServiceContext   values `host=..`, `port=..`, `dbname=..` of the attribute pgConnectionParam
 //   any other                      labeledURI: postgresql://host[:port]/name
 
@@ -9,14 +9,14 @@ import { messageOf, transient } from '../../runtime/failure.ts';
 import { unlessAborted } from '../../runtime/wait.ts';
 
 export interface LdapOptions {
-  /** In the order of trying. */
+  /** Tried in this order. */
   readonly servers: readonly { readonly host: string; readonly port: number }[];
   readonly baseDn: string;
   /** Undefined = not encrypted. */
   readonly tls?: { readonly rejectUnauthorized: boolean; readonly ca?: string } | undefined;
 }
 
-/** Each, for one server. */
+/** Per server. */
 const CONNECT_MS = 5_000;
 const ANSWER_MS = 5_000;
 const POSTGRES_PORT = 5432;
@@ -31,10 +31,10 @@ export class LdapDirectory implements Directory {
 
   async find(commonName: string, signal: AbortSignal): Promise<DatabaseAddress> {
     const { baseDn } = this.#options;
-    // As a filter object the name cannot be anything but a value.
+    // In a filter object the name is always a value and cannot be parsed as filter syntax.
     const filter = new EqualityFilter({ attribute: 'cn', value: commonName });
     const entries = await this.#ask(async (client) => {
-      // Two tell as well as any number that the name is not clear.
+      // No size limit, so that the error can state how many entries there are.
       const options = { scope: 'sub', filter, attributes: ATTRIBUTES, sizeLimit: 0 } as const;
       return (await client.search(baseDn, options)).searchEntries;
     }, signal);
@@ -81,7 +81,7 @@ export class LdapDirectory implements Directory {
   }
 }
 
-/** What is wrong with the entry, as text, when it names no database. */
+/** Returns the problem as text when the entry names no database. */
 function addressOf(entry: Entry): DatabaseAddress | string {
   const classes = textsOf(entry, 'objectClass').map((name) => name.toLowerCase());
   if (classes.includes('postgresservicecontext')) return fromParameters(textsOf(entry, 'pgConnectionParam'));
@@ -125,7 +125,7 @@ function portOf(text: string | undefined): number | undefined {
   return /^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535 ? port : undefined;
 }
 
-/** Attribute names are the same in any case. */
+/** Attribute names are case-insensitive. */
 function textsOf(entry: Entry, attribute: string): readonly string[] {
   const name = Object.keys(entry).find((key) => key.toLowerCase() === attribute.toLowerCase());
   const values = name === undefined ? [] : entry[name];

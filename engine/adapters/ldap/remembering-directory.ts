@@ -1,4 +1,4 @@
-// A directory whose last answers are good enough while it is away.
+// A directory that falls back to its last results while it is unavailable.
 
 import type { DatabaseAddress, Directory } from '../../ports/directory.ts';
 import type { Logger } from '../../runtime/log.ts';
@@ -6,7 +6,7 @@ import type { Logger } from '../../runtime/log.ts';
 export class RememberingDirectory implements Directory {
   readonly #directory: Directory;
   readonly #log: Logger;
-  /** By common name; as many as the configuration has. */
+  /** By common name; bounded by the number of databases in the configuration. */
   readonly #known = new Map<string, DatabaseAddress>();
 
   constructor(directory: Directory, log: Logger) {

@@ -1,5 +1,5 @@
-// Mails as files, for a machine without a mail server: `{key}.eml` as it would be sent, and `{key}.json` for programs. A
-// mail that is repeated takes the place of itself.
+// Mails as files, for a machine without a mail server: `{key}.eml` as it would be sent, and `{key}.json` for programs. A mail
+// that is sent again replaces its files.
 
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ export class MailDirectory implements Mailer {
     await this.probe(signal);
     try {
       await writeWhole(file, await composed(mail));
-      // Last: what is listed is there.
+      // Written last: when a mail is listed, its file exists.
       await writeWhole(join(this.#path, `${key}.json`), Buffer.from(`${JSON.stringify(stored, null, 2)}\n`));
       return [];
     } catch (cause) {
@@ -47,7 +47,7 @@ export class MailDirectory implements Mailer {
   }
 }
 
-/** Oldest first; none where there is no directory. */
+/** Oldest first; empty if there is no directory. */
 export async function listMails(path: string): Promise<readonly StoredMail[]> {
   const names = await readdir(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];

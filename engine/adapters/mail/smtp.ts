@@ -1,4 +1,4 @@
-// Mails by SMTP, one connection each.
+// Sends mails over SMTP, one connection per mail.
 
 import { createTransport } from 'nodemailer';
 import type { Mail, Mailer } from '../../ports/mailer.ts';
@@ -8,16 +8,16 @@ import { unlessAborted } from '../../runtime/wait.ts';
 export interface SmtpOptions {
   readonly host: string;
   readonly port: number;
-  /** `starttls` refuses a server that cannot. */
+  /** `starttls` rejects a server that does not support it. */
   readonly security: 'starttls' | 'tls' | 'none';
   readonly tls: { readonly ca?: string; readonly rejectUnauthorized: boolean };
   readonly login: { readonly user: string; readonly pass: string } | undefined;
-  /** For connecting, and for each answer. */
+  /** For connecting, and for each reply. */
   readonly timeoutMs: number;
 }
 
 type Transport = ReturnType<typeof createTransport>;
-/** Of a mail that was taken for somebody. */
+/** The result for a mail that was accepted for at least one recipient. */
 interface Outcome {
   readonly rejected: readonly (string | { readonly address: string })[];
 }
@@ -39,7 +39,7 @@ export class SmtpMailer implements Mailer, Disposable {
       connectionTimeout: timeoutMs,
       greetingTimeout: timeoutMs,
       socketTimeout: timeoutMs,
-      // What a text says is never taken for a file or an address to read from.
+      // Text must never be interpreted as a file or URL to read from.
       disableFileAccess: true,
       disableUrlAccess: true,
     });
@@ -75,7 +75,7 @@ export class SmtpMailer implements Mailer, Disposable {
     this.#transport.close();
   }
 
-  /** A refusal of sender, recipients or content is about this mail; everything else is about the server. */
+  /** A rejected sender, recipient or content is about this mail; everything else is about the server. */
   #failure(error: unknown): unknown {
     if (error instanceof Failure) return error;
     const { code, responseCode } = error as { readonly code?: unknown; readonly responseCode?: unknown };

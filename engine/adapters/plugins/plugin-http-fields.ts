@@ -1,4 +1,4 @@
-// What calls of the plugin protocol send: fields as JSON, and the parts beside them.
+// The content of the plugin protocol's calls: fields as JSON, and the parts besides them.
 
 import { parseJson, stringifyJson } from '../../model/json.ts';
 import type { PluginCall, PluginClient, StreamedFile } from '../../ports/plugin-client.ts';
@@ -9,7 +9,7 @@ export const ids = (call: PluginCall): Record<string, string | number> => ({
   'vdi-id': call.dataset,
 });
 
-/** A JSON object of plain values and of values that are JSON text already, in which user ids keep their digits. */
+/** A JSON object of plain values and of values that are JSON text already, so that user ids keep all digits. */
 export function fields(
   values: Readonly<Record<string, string | number>>,
   documents: Readonly<Record<string, string>>,
@@ -19,7 +19,7 @@ export function fields(
   return `{${[...plain, ...nested].join(',')}}`;
 }
 
-/** A stored document is indented for people. Plugin servers get it compact. */
+/** Stored documents are indented for people; plugin servers get them compact. */
 export const compact = (json: string): string => stringifyJson(parseJson(json));
 
 export const propertiesPart = (file: StreamedFile): Part => ({

@@ -1,17 +1,20 @@
-// The metadata document as plugin servers get it. Deployed ones refuse a field that they do not know, and read no more than
-// 16 KiB of some parts: only fields that they know are sent, without a blank between them.
+// The metadata document for plugin servers. Deployed servers reject unknown fields, and read at most 16 KiB of some parts. So
+// only fields that they know are sent, without white space.
 
 import { stringifyJson } from '../../model/json.ts';
 import { type DatasetMetadata, metadataDocument } from '../../model/metadata.ts';
 
-/** A value, or the fields of an object; of a list, those of each of its items. */
+/** A value, or the fields of an object. For a list, the fields of each item. */
 type Fields = 'value' | { readonly [field: string]: Fields };
 
 const value = 'value';
 const organism: Fields = { species: value, strain: value };
 const described = (field: string): Fields => ({ [field]: value, description: value });
 
-/** What deployed plugin servers know (`test/compatibility/plugins/strict-server.ts`). Fields of ours do not belong here. */
+/**
+ * What deployed plugin servers know (`test/compatibility/plugins/strict-server.ts`). Fields that Longshore added do not belong
+ * here.
+ */
 const KNOWN: Fields = {
   type: { name: value, version: value },
   installTargets: value,
@@ -68,7 +71,7 @@ export const pluginMetadata = (metadata: DatasetMetadata): string =>
 function known(document: unknown, fields: Fields): unknown {
   if (fields === value || typeof document !== 'object' || document === null) return document;
   if (Array.isArray(document)) return document.map((item) => known(item, fields));
-  // A field without a value is left out; their readers know no null.
+  // A field without a value is omitted, because deployed servers do not accept null.
   const entries = Object.entries(document).filter(([name, of]) => Object.hasOwn(fields, name) && of !== null);
   return Object.fromEntries(entries.map(([name, of]) => [name, known(of, fields[name] ?? value)]));
 }

@@ -1,4 +1,4 @@
-// A multipart/form-data body that streams and still knows its length beforehand.
+// A multipart/form-data body that streams although its length is known in advance.
 
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -9,7 +9,7 @@ import { Failure } from '../../runtime/failure.ts';
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
 export type Part =
-  /** A plain field of JSON; no file name, because servers refuse a file where they want a field. */
+  /** A plain JSON field. It has no file name, because servers reject a file where they expect a field. */
   | { readonly name: string; readonly json: string }
   | { readonly name: string; readonly file: StreamedFile; readonly fileName: string; readonly contentType: string };
 
@@ -17,7 +17,7 @@ export interface MultipartBody {
   readonly contentType: string;
   readonly contentLength: number;
   readonly stream: Readable;
-  /** What went wrong while a file was read, apart from faults of the connection. */
+  /** The error while a file was read, if any, as opposed to connection errors. */
   fault(): unknown;
 }
 
@@ -63,12 +63,12 @@ function head(part: Part, boundary: string): string {
   return `--${boundary}\r\nContent-Disposition: form-data; name="${part.name}"${file}\r\nContent-Type: ${type}\r\n\r\n`;
 }
 
-/** As browsers do it: nothing may end the quoted text or the header line. */
+/** Escapes like browsers do: the name must not end the quoted string or the header line. */
 function escapeName(name: string): string {
   return name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 }
 
-/** Exactly as many bytes as announced; else the rest of the body would be read as something else. */
+/** Exactly as many bytes as announced; otherwise the server would misparse the rest of the body. */
 async function* fileChunks(file: StreamedFile, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   let sent = 0;
   for await (const chunk of await file.open(signal)) {

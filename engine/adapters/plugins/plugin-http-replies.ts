@@ -1,5 +1,5 @@
-// Answers of a plugin server as outcomes (docs/design/decisions.md#plugin-wire-protocol). Fields that hold their default may be
-// absent.
+// Maps responses of a plugin server to outcomes (docs/design/decisions.md#plugin-wire-protocol). Fields with their default
+// value may be missing.
 
 import { parseJson } from '../../model/json.ts';
 import { decodeDocument } from '../../model/utf8.ts';
@@ -15,10 +15,10 @@ export const CODE = {
   serverError: 500,
 } as const;
 
-/** Beyond what a host may answer in text: its scripts' messages are capped at 4 MiB. */
+/** More than a host may respond as text: its scripts' messages are capped at 4 MiB. */
 const MAX_TEXT_BYTES = 16 * 1024 * 1024;
 
-/** The body as text; one that does not end is cut off and refused. */
+/** Reads the body as text. A longer body is cut off and fails. */
 export async function readText(body: AsyncIterable<Buffer>, where: string): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -48,40 +48,40 @@ export function parseScriptError(text: string, where: string): PluginFailure {
   return { kind: 'script-error', message: withoutInside(what) };
 }
 
-/** Anything may stand in the body of a 500, since a proxy may have written it. */
+/** The body of a 500 may be anything, because a proxy may have written it. */
 export function parseServerError(text: string, where: string): PluginFailure {
   let message: unknown;
   try {
     message = parseFields(text, where).message;
   } catch {
-    // not ours
+    // not a JSON object
   }
   return { kind: 'server-error', message: typeof message === 'string' && message ? message : `${where}: HTTP 500` };
 }
 
-/** The failure of any other code. `scriptRan`: the answer said so (`SCRIPT_RAN`). */
+/** The failure for any other code. @param scriptRan the response says so (`SCRIPT_RAN`) */
 export function unexpectedCode(code: number, text: string, where: string, scriptRan: boolean): Failure {
   const said = text.slice(0, 500).trim();
   const message = `${where}: HTTP ${code}${said === '' ? '' : ` (${said})`}`;
   if (code === 502) return transient(message, { unanswered: true });
-  // A gateway's time-out is one of work that was taken on.
+  // The gateway timed out while the server worked on the call.
   if (code === 504) return transient(message, { maxTries: PLUGIN_FAULT_TRIES });
-  // Its work may be there in part, and the plugin is not at fault: an attempt like any other.
+  // The work may be partly done, and the plugin is not at fault: counts as an ordinary attempt.
   if (code === 503 && scriptRan) return transient(message);
-  // It took no work on: waiting must not use up a try.
+  // The server did not accept the call: waiting must not use up an attempt.
   if (code === 503) return transient(message, { unreachable: true, unanswered: true });
   return defect(`${message}, which is outside the plugin protocol`);
 }
 
-/** How long an answer was waited for, in milliseconds. */
+/** How long we waited for a response, in milliseconds. */
 export interface AnswerTimes {
-  /** To its head. */
+  /** Until its head. */
   readonly headMs: number;
-  /** Longest silence within its body. */
+  /** Maximum silence within its body. */
   readonly idleMs: number;
 }
 
-/** Errors of the connection; the answer to one that was refused is known to be none. */
+/** Maps connection errors. If the connection was refused, it is certain that the call was not executed. */
 export function connectionFailure(error: unknown, where: string, { headMs, idleMs }: AnswerTimes): unknown {
   if (error instanceof Failure) return error;
   const code = codeOf(error);
@@ -92,13 +92,13 @@ export function connectionFailure(error: unknown, where: string, { headMs, idleM
   const text = error instanceof Error ? error.message : String(error);
   if (NOT_REACHED.includes(code) && !isOfOpenConnection(error))
     return transient(`${where} not reached: ${text}`, { cause: error, unreachable: true, unanswered: true });
-  // A system call that failed: a full disk, a connection of a kind not listed.
+  // A failed system call: a full disk, or a connection error that is not listed.
   if (LOST.includes(code) || (error instanceof Error && 'syscall' in error))
     return transient(`${where}: ${text}`, { cause: error, unanswered: RESET.includes(code) });
   return defect(`${where}: ${text}`, { cause: error });
 }
 
-/** It was there to carry the call: the work may have begun. */
+/** The connection existed, so the work may have begun. */
 const isOfOpenConnection = (error: unknown): boolean =>
   error instanceof Error && 'syscall' in error && (error.syscall === 'read' || error.syscall === 'write');
 
@@ -123,12 +123,12 @@ const LOST = [
   'ERR_STREAM_PREMATURE_CLOSE',
 ];
 
-/** Those of the lost ones that say that nobody is there any more, as opposed to busy for too long. */
+/** The subset of `LOST` that means that the server is gone, as opposed to busy for too long. */
 const RESET = ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'UND_ERR_SOCKET', 'ERR_STREAM_PREMATURE_CLOSE'];
 
 function codeOf(error: unknown): string {
   const { code, cause, errors } = error as { code?: unknown; cause?: unknown; errors?: readonly unknown[] };
-  // A name with several addresses fails with one error for each.
+  // A name with several addresses fails with one error per address.
   if (typeof code === 'string') return code;
   const inner = errors?.[0] ?? cause;
   return inner === undefined ? '' : codeOf(inner);

@@ -1,6 +1,6 @@
-// Plugin servers over HTTP (docs/design/decisions.md#plugin-wire-protocol). Streams both ways; made to run in worker threads,
-// so each client has connections of its own and opens one per call: a kept one may have been closed by the other side just when
-// a call that cannot be repeated is sent.
+// Client for plugin servers over HTTP (docs/design/decisions.md#plugin-wire-protocol). Streams in both directions. It runs in
+// worker threads, so each client has its own connections. It opens one per call: the server may have closed a kept-alive
+// connection just when a call that cannot be repeated is sent.
 
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -46,7 +46,9 @@ const PATHS = {
   uninstallFiles: '/uninstall/files',
 } as const;
 
-/** What each call may take as long as. Files are copied or removed in no longer than the script took that wrote them. */
+/**
+ * The script whose time limit applies to each call. Copying or removing files takes no longer than the script that wrote them.
+ */
 const SCRIPTS_OF = {
   import: 'import',
   installData: 'installData',
@@ -56,27 +58,27 @@ const SCRIPTS_OF = {
   uninstallFiles: 'uninstall',
 } as const satisfies Record<keyof typeof PATHS, keyof PluginHttpOptions['scriptMs']>;
 
-/** Of a server that knows the calls of the protocol alone. */
+/** Responses of a server that knows only the calls of the original protocol. */
 const UNKNOWN_CALL: readonly number[] = [404, 405, 501];
 
 export interface PluginHttpOptions {
-  /** Its key in the configuration, for messages. */
+  /** The plugin's key in the configuration, for messages. */
   readonly key?: string;
   /** `http://host:port`. */
   readonly baseUrl: string;
-  /** Sent as Bearer when the plugin host asks for one. */
+  /** Sent as Bearer if the plugin host requires one. */
   readonly token?: string | undefined;
-  /** Summed `maxDuration` of the scripts that each call runs; the answer may take that long and a margin. */
+  /** Sum of `maxDuration` of the scripts that each call runs. The response may take that long plus a margin. */
   readonly scriptMs: Readonly<Record<'import' | 'installData' | 'installMeta' | 'uninstall', number>>;
-  /** Fixed, or shared with whoever changes them (shared-times.ts); read at each call. */
+  /** Fixed, or shared memory that other threads may change (shared-times.ts). Read at each call. */
   readonly times?: Partial<CallTimes> | SharedArrayBuffer;
-  /** Longest reply of an import. */
+  /** Maximum size of an import's reply. */
   readonly maxReplyBytes?: number;
 }
 
 interface Answer {
   readonly code: number;
-  /** Of a call that failed: a script ran all the same. */
+  /** A script ran although the call failed. */
   readonly scriptRan: boolean;
   readonly body: Dispatcher.ResponseData['body'];
 }
@@ -94,7 +96,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
   }
 
   import: PluginClient['import'] = (call, signal) => {
-    // Only tells imports of one second apart (VDI_IMPORT_ID), so the low bits of a growing number do.
+    // The job id only distinguishes imports within one second (VDI_IMPORT_ID), so the low bits of an increasing number suffice.
     const jobId = call.eventId % 65_536;
     const details = fields({ ...ids(call), 'job-id': jobId }, { meta: pluginMetadata(call.metadata) });
     const parts: Part[] = [
@@ -158,7 +160,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
   async probe(signal: AbortSignal): Promise<void> {
     const { baseUrl } = this.#options;
     try {
-      // Every plugin server has this one; what it says does not matter.
+      // Every plugin server has this endpoint; its content does not matter.
       const { body } = await this.#agent.request({
         origin: baseUrl,
         path: '/service-info',
@@ -210,7 +212,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
         bodyTimeout: bodyIdleMs,
         signal,
       });
-      // Destroyed before its end it reports that it was; nobody needs to know.
+      // A body that is destroyed early emits an error, which is irrelevant.
       answer.on('error', () => undefined);
       try {
         return await read({ code: statusCode, scriptRan: headers[SCRIPT_RAN] !== undefined, body: answer }, where);
@@ -234,7 +236,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
     return times instanceof SharedArrayBuffer ? readTimes(times) : { ...TIMES, ...times };
   }
 
-  /** The whole reply or no file. */
+  /** Writes the complete reply, or leaves no file. */
   async #saveReply(answer: Answer, file: string, where: string, signal: AbortSignal): Promise<ImportReply> {
     const limit = this.#options.maxReplyBytes ?? MAX_REPLY_BYTES;
     let bytes = 0;

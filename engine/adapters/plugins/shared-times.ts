@@ -1,15 +1,15 @@
-// Time-outs of the calls to one server, in memory that all threads share: they may change while calls are made, and hold
-// for those that begin afterwards.
+// Timeouts of the calls to one server, in memory that all threads share. They may change at any time and apply to calls that
+// start afterwards.
 
 export interface CallTimes {
   readonly connectMs: number;
-  /** Longest silence while an answer's body flows. */
+  /** Maximum silence while a response's body is read. */
   readonly bodyIdleMs: number;
-  /** For the way there and back, on top of the work's own time. */
+  /** For the round trip, in addition to the work's own time. */
   readonly marginMs: number;
 }
 
-/** Longest wait of a timer. */
+/** Maximum delay of a Node.js timer. */
 export const LONGEST_MS = 2 ** 31 - 1;
 
 const PLACES = ['connectMs', 'bodyIdleMs', 'marginMs'] as const satisfies readonly (keyof CallTimes)[];
@@ -20,7 +20,7 @@ export function shareTimes(times: CallTimes): SharedArrayBuffer {
   return memory;
 }
 
-/** Whole milliseconds, at least 1: to a timer, 0 would be no limit at all. */
+/** Whole milliseconds, at least 1: a timeout of 0 would mean no limit. */
 export function changeTimes(memory: SharedArrayBuffer, times: CallTimes): void {
   const places = new Int32Array(memory);
   for (const [i, name] of PLACES.entries())

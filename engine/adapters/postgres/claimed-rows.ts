@@ -1,9 +1,9 @@
-// Consumers of a table whose rows are handed over at least once: claim a batch by writing (instance, consumer) into
-// it, handle it without holding a connection, then delete it.
+// Consumers of a table with at-least-once delivery: claim a batch by writing (instance, consumer) into its rows, handle it
+// without holding a connection, then delete it.
 //
-// A row is free when nobody claimed it; when its process is dead; and when its consumer is one of this process that no
-// longer runs, or the one that asks: a consumer has nothing in hand while it claims, so rows that bear its name are
-// left from a claim or a deletion whose answer was lost.
+// A row is free when it is not claimed or its process is dead. It is also free when its consumer belongs to this process and no
+// longer runs, or is the one that claims. A consumer has no batch in hand while it claims, so rows with its id are left from a
+// claim or delete whose response was lost.
 
 import { Bell } from '../../runtime/bell.ts';
 import { kindOf, transient } from '../../runtime/failure.ts';
@@ -14,19 +14,19 @@ import type { Postgres } from './postgres.ts';
 import type { PostgresInstance } from './postgres-instance.ts';
 
 export const BATCH = 500;
-/** Notifications do the waking; this finds the rows of processes that died. */
+/** Notifications wake consumers; polling finds the rows of crashed processes. */
 const POLL_MS = 5_000;
 
-/** SQL: true for free rows. $1 is the instance; `others` names the parameter with its other consumers, integer[]. */
+/** SQL condition for free rows. $1 is the instance; `others` is the parameter with its other consumers, integer[]. */
 export const freeRow = (others: string): string => `(holder is null
   or (holder = $1 and consumer <> all(${others}))
   or (holder <> $1 and holder not in (select id from alive_instance)))`;
 
 export interface ClaimedTable<Row extends { readonly id: number }> {
   readonly table: 'event_log' | 'object_change';
-  /** NOTIFY channel that says that rows were added. */
+  /** NOTIFY channel for new rows. */
   readonly channel: string;
-  /** Claims up to {@link BATCH} free rows for (instance, consumer); they come in the order of ids. */
+  /** Claims up to {@link BATCH} free rows for (instance, consumer), in the order of ids. */
   claim(instance: number, consumer: number, others: readonly number[]): Promise<readonly Row[]>;
 }
 
@@ -46,8 +46,8 @@ export class ClaimedRows {
   }
 
   /**
-   * Hands over batches until the signal aborts, then resolves. A batch whose `handle` rejects is given back and comes
-   * again after a pause; lost connections are waited out. Rejects only with a defect of our own statements.
+   * Hands over batches until the signal aborts, then resolves. A batch whose `handle` rejects is released and delivered again
+   * after a pause. Lost connections are retried. Rejects only with a defect in our own statements.
    */
   async consume<Row extends { readonly id: number }>(
     from: ClaimedTable<Row>,
@@ -80,14 +80,14 @@ export class ClaimedRows {
     }
   }
 
-  /** One batch: `emptied` when it was all there was, `failed` when something may be better after a pause. */
+  /** Processes one batch. `emptied`: there were no more rows; `failed`: retry after a pause. */
   async #turn<Row extends { readonly id: number }>(
     from: ClaimedTable<Row>,
     consumer: number,
     handle: (rows: readonly Row[]) => Promise<void>,
     signal: AbortSignal,
   ): Promise<'emptied' | 'handled' | 'failed'> {
-    // Others would take rows claimed now for a dead process's.
+    // While disconnected, others would consider rows that we claim now abandoned.
     if (!this.#instance.connected) return 'failed';
     try {
       const others = [...this.#running].filter((other) => other !== consumer);
@@ -116,7 +116,7 @@ export class ClaimedRows {
       await handle(rows);
       return true;
     } catch (err) {
-      // Whoever aborted knows why.
+      // After an abort the reason is known.
       if (!signal.aborted) this.#log.warn({ err, table, rows: rows.length }, 'a batch was refused; it comes again');
       return false;
     }

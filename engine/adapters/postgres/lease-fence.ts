@@ -1,6 +1,5 @@
-// The fence of every write to the cache DB that is made under a dataset's lease: the write and the check are one
-// statement, so a process that lost its lease while it slept cannot write any more
-// (docs/design/decisions.md#from-a-change-to-a-job).
+// Fences every write to the cache DB that is made under a dataset's lease. Check and write are one statement, so a process that
+// lost its lease while it was suspended can no longer write (docs/design/decisions.md#from-a-change-to-a-job).
 
 import type { DatasetId } from '../../model/ids.ts';
 import type { Lease } from '../../ports/leases.ts';
@@ -8,8 +7,8 @@ import { aborted, type Failure } from '../../runtime/failure.ts';
 import type { SqlParameters } from './sql-parameters.ts';
 
 /**
- * A CTE `fence` with the dataset's id in its only row, or no row when the lease is not ours. The lock keeps the lease
- * as it is until the statement's transaction ends. Throws when the lease is another dataset's.
+ * A CTE `fence` whose only row has the dataset's id; no row when the lease is not ours. Its lock keeps the lease unchanged
+ * until the transaction ends. Throws when the lease is another dataset's.
  */
 export function fence(dataset: DatasetId, lease: Lease, parameters: SqlParameters): string {
   if (lease.name !== dataset) throw leaseLost(dataset);

@@ -1,5 +1,5 @@
-// Leases as rows of the cache database. A lease is free when nobody holds it, when it has expired, or when its holder
-// has no session lock any more; taking it raises its token. Time is the database's.
+// Leases as rows of the cache database. A lease is free when nobody holds it, when it has expired, or when its holder has lost
+// its session lock. Acquiring it increments its token. The database's clock is used.
 
 import type { Lease, Leases } from '../../ports/leases.ts';
 import type { Postgres } from './postgres.ts';
@@ -20,7 +20,7 @@ on conflict (name) do update set holder = excluded.holder, token = l.token + 1, 
 where l.holder is null or l.expires_at <= now() or (l.holder <> $2 and not instance_alive(l.holder))
 returning token`;
 
-// In the order of names, as everywhere: two statements that lock several leases never wait for each other in a ring.
+// Always in the order of names, so that statements that lock several leases cannot deadlock.
 const RENEW = `
 with ours as (
   select l.name, l.token from lease l
@@ -46,7 +46,7 @@ export class PostgresLeases implements Leases {
 
   async acquire(name: string, signal: AbortSignal): Promise<Lease | undefined> {
     signal.throwIfAborted();
-    // Without our session lock the lease would be free for everybody the moment we got it.
+    // Without our session lock, others would consider the lease free as soon as we acquired it.
     if (!this.#instance.connected) return undefined;
     const [row] = await this.#db.query<{ token: number }>(ACQUIRE, [name, this.#instance.id]);
     return row && { name, token: row.token };

@@ -1,9 +1,8 @@
-// A database whose place a directory knows. It is looked up when it is first needed, and again when it can no longer be
-// reached.
+// A database whose address is in a directory. It is looked up at the first use, and again when it can no longer be reached.
 //
-//   nowhere  --first use: looked up-->  there
+// nowhere  --first use: looked up-->  there
 //   there    --not reached-->           doubted   the next use looks it up again, at most every few seconds
-//   doubted  --same place-->  there (the same pool)     --another place-->  there (a new pool)
+//   doubted  --same address-->  there (the same pool)     --other address-->  there (a new pool)
 
 import type { DatabaseAddress, Directory } from '../../ports/directory.ts';
 import { Failure, messageOf, transient } from '../../runtime/failure.ts';
@@ -11,7 +10,7 @@ import type { Logger } from '../../runtime/log.ts';
 import { type Clock, deadline } from '../../runtime/time.ts';
 import type { Postgres, Sql } from './postgres.ts';
 
-/** What the adapters of a target ask of its database. */
+/** What the adapters of a target need from its database. */
 export type TargetDatabase = Pick<Postgres, 'query' | 'transaction' | 'probe'> & AsyncDisposable;
 
 export interface LocatedPostgresOptions {
@@ -23,7 +22,7 @@ export interface LocatedPostgresOptions {
 }
 
 const LOOKUP_MS = 15_000;
-/** Between look-ups of a database that is not reached. */
+/** Minimum time between lookups of a database that cannot be reached. */
 const DOUBT_MS = 5_000;
 
 interface Place {
@@ -96,7 +95,7 @@ export class LocatedPostgres implements TargetDatabase {
     this.#place = { at, db: this.#options.open(at) };
     if (last) {
       log.info({ database: commonName, from: last.at, to: at }, 'a database has moved');
-      // Ends when the last of its connections is given back.
+      // Ends when the last of its connections is released.
       last.db[Symbol.asyncDispose]().then(undefined, (error: unknown) =>
         log.warn({ database: commonName, err: messageOf(error) }, 'connections to the old place did not close well'),
       );

@@ -1,9 +1,9 @@
-// This process among all processes on one cache database: a number of its own and an advisory lock that says that it
-// lives. The lock and LISTEN share one connection, the only one outside the pool.
+// Identifies this process among all processes on one cache database: a number, and an advisory lock that proves that the
+// process is alive. The lock and LISTEN share one connection, the only one outside of the pool.
 //
 //   connected  --connection lost-->  lost       our lock is free: others may take our leases and claimed rows at once
-//   lost       --reconnected-->      connected  same number, lock taken again, gap reported, every hearer called once
-//   any        --dispose-->          disposed   lock given back, no reconnection
+//   lost       --reconnected-->      connected  same number, lock acquired again, gap reported, every hearer called once
+//   any        --dispose-->          disposed   lock released, no reconnection
 
 import type pg from 'pg';
 import { aborted } from '../../runtime/failure.ts';
@@ -16,24 +16,24 @@ import { type Hear, PostgresListen } from './postgres-listen.ts';
 
 const END_MS = 5_000;
 
-// The server, too, must notice within half a minute that our machine is gone, or our lock outlives us.
+// The server, too, must detect within half a minute that our machine is gone; otherwise our lock outlives us.
 const SESSION = `set idle_session_timeout = 0; set statement_timeout = '30s';
   set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3`;
 
 export interface InstanceGap {
-  /** Milliseconds for which nothing said that this process lives. */
+  /** Milliseconds without proof that this process is alive. */
   readonly ms: number;
 }
 
 export interface PostgresInstanceOptions {
-  /** Told after each gap, once the lock is ours again: renew leases, some may be lost. */
+  /** Called after each gap, once we hold the lock again. Renew leases then; some may be lost. */
   readonly onGap: (gap: InstanceGap) => void;
 }
 
 interface Session {
   readonly client: pg.Client;
   readonly id: number;
-  /** Resolves when the connection is gone, whoever ended it. */
+  /** Resolves when the connection is gone, for whatever reason. */
   readonly lost: Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export class PostgresInstance implements AsyncDisposable {
   #session: Session;
   #connected = true;
 
-  /** Takes a new number and its lock. Fails when the database cannot be reached now; later losses are mended. */
+  /** Takes a new number and its lock. Fails when the database cannot be reached now; later losses are reconnected. */
   static async open(
     db: Postgres,
     options: PostgresInstanceOptions,
@@ -73,24 +73,24 @@ export class PostgresInstance implements AsyncDisposable {
     this.#running = this.#run();
   }
 
-  /** False while others may believe that this process is dead: do not take new work. */
+  /** False while others may consider this process dead: do not take new work. */
   get connected(): boolean {
     return this.#connected;
   }
 
-  /** {@link PostgresListen.listen} on the connection of this instance, whichever it is at the time. */
+  /** {@link PostgresListen.listen} on the instance's current connection. */
   listen(channel: string, hear: Hear): () => void {
     return this.#listen.listen(channel, hear);
   }
 
-  /** Gives the lock back: rows and leases that are still this process's are free for others. */
+  /** Releases the lock: rows and leases that this process still holds become free for others. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort(aborted('the process instance is closed'));
     await this.#end(this.#session);
     await this.#running;
   }
 
-  /** Watches the connection and replaces it until disposed; never rejects. */
+  /** Watches the connection and replaces it until disposed. Never rejects. */
   async #run(): Promise<void> {
     const { signal } = this.#ending;
     for (;;) {
@@ -121,7 +121,7 @@ export class PostgresInstance implements AsyncDisposable {
     return signal.aborted ? undefined : session;
   }
 
-  /** Ends a connection that may be broken already; gives up waiting after a while. */
+  /** Ends a connection that may be broken already, with a deadline. */
   async #end(session: Session): Promise<void> {
     if (!(await settledWithin(this.#clock, END_MS, session.client.end())))
       this.#log.warn({ instance: this.id }, 'the database did not end the connection of the process instance');
@@ -138,7 +138,7 @@ async function openSession(db: Postgres, known: number | undefined): Promise<Ses
   try {
     await client.query(SESSION);
     const id = known ?? Number((await client.query("select nextval('instance_id') as id")).rows[0].id);
-    // The server may still keep a session of ours whose connection broke: it must not hold the lock against us.
+    // The server may still have our session of a broken connection; terminate it, because it holds the lock.
     if (known !== undefined)
       await client.query('select pg_terminate_backend(pid, 5000) from alive_instance where id = $1', [id]);
     await client.query('select pg_advisory_lock(instance_class(), $1)', [id]);

@@ -1,10 +1,10 @@
-// LISTEN on one connection for any number of hearers. Notifications are hints that something is there, never the
-// thing itself: whenever some may have been missed, every hearer is called with undefined and looks for itself.
+// LISTEN on one connection for any number of hearers. Notifications are only hints: whenever some may have been missed, every
+// hearer is called with undefined and must check for itself.
 
 import type pg from 'pg';
 import type { Logger } from '../../runtime/log.ts';
 
-/** Called with the payload of a notification; with undefined when notifications may have been missed. */
+/** Called with the payload of a notification, or with undefined when notifications may have been missed. */
 export type Hear = (payload: string | undefined) => void;
 
 export class PostgresListen {
@@ -13,7 +13,7 @@ export class PostgresListen {
   /** Channels that the current connection listens to. */
   readonly #heard = new Set<string>();
   #client: pg.Client | undefined;
-  /** One statement at a time on the connection. */
+  /** Serializes statements on the connection. */
   #turn: Promise<void> = Promise.resolve();
 
   constructor(log: Logger) {
@@ -21,11 +21,11 @@ export class PostgresListen {
   }
 
   /**
-   * Calls `hear` for every notification, and once with undefined as soon as the channel is listened to: whatever was
-   * notified before that call is found by looking, whatever comes after it is heard. The returned function stops that.
+   * Calls `hear` for every notification, and once with undefined as soon as LISTEN is active. A check after that call sees
+   * everything notified before; later changes are notified. The returned function stops that.
    */
   listen(channel: string, hear: Hear): () => void {
-    // A hearer of its own each time, so that the same function may listen twice.
+    // A new function for each call, so that the same `hear` can be registered twice.
     const hearer: Hear = (payload) => hear(payload);
     const hearers = this.#hearers.get(channel) ?? new Set();
     this.#hearers.set(channel, hearers.add(hearer));
@@ -39,7 +39,7 @@ export class PostgresListen {
     };
   }
 
-  /** Moves to a new connection: listens to every channel there, then calls every hearer once. */
+  /** Switches to a new connection: listens to every channel there, then calls every hearer once. */
   attach(client: pg.Client): void {
     this.#client = client;
     this.#heard.clear();
@@ -54,13 +54,13 @@ export class PostgresListen {
     });
   }
 
-  /** The connection is gone. */
+  /** Call it when the connection is gone. */
   detach(): void {
     this.#client = undefined;
     this.#heard.clear();
   }
 
-  /** Listens to the channel when somebody wants to hear it, else stops. */
+  /** Listens to the channel if it has hearers; otherwise stops. */
   async #follow(channel: string): Promise<void> {
     const client = this.#client;
     const wanted = (this.#hearers.get(channel)?.size ?? 0) > 0;
@@ -72,7 +72,7 @@ export class PostgresListen {
   }
 
   #inTurn(step: () => Promise<void>): void {
-    // A statement that fails has lost its connection: attach() does it all again on the next one.
+    // If a statement fails, the connection is lost: attach() repeats everything on the next one.
     this.#turn = this.#turn.then(step).catch((err) => this.#log.debug({ err }, 'listening was cut off'));
   }
 

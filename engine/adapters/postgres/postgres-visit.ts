@@ -1,5 +1,5 @@
-// One connection to a PostgreSQL, for as long as one piece of work takes. Unlike a pool it can be given up at any moment:
-// when the signal aborts the socket is closed, however far connecting had come.
+// A PostgreSQL connection for a single piece of work. Unlike a pool it can be aborted at any time: when the signal aborts, the
+// socket is closed, even during connecting.
 
 import { Socket } from 'node:net';
 import pg from 'pg';
@@ -8,7 +8,7 @@ import { connectionConfig, type PostgresOptions, postgresFailure, type Sql } fro
 
 const STATEMENT_MS = 10_000;
 
-/** Fails as `Postgres` does, or with the signal's reason. Nothing is left open when it ends. */
+/** Fails like `Postgres`, or with the signal's reason. Nothing is left open when it ends. */
 export async function visitPostgres<Result>(
   options: PostgresOptions,
   work: (sql: Sql) => Promise<Result>,
@@ -21,7 +21,7 @@ export async function visitPostgres<Result>(
     statement_timeout: STATEMENT_MS,
     stream: () => socket,
   });
-  // A connection that breaks fails its statement; the event besides would end the process.
+  // A broken connection fails its statement; an unhandled `error` event would crash the process.
   client.on('error', () => undefined);
   const sql: Sql = {
     query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>

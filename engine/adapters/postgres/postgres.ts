@@ -1,4 +1,4 @@
-// PostgreSQL as the adapters use it: a bounded pool, transactions, cursors, and errors mapped to failure kinds.
+// PostgreSQL access for the adapters: a bounded pool, transactions, cursors, and errors mapped to failure kinds.
 
 import pg from 'pg';
 import { Failure, messageOf } from '../../runtime/failure.ts';
@@ -10,7 +10,7 @@ export interface PostgresOptions {
   readonly user: string;
   readonly password: string;
   readonly database: string;
-  /** Search path of every connection, so that statements name tables without it; a checked identifier. */
+  /** Search path of every connection, so that statements use unqualified table names; a checked identifier. */
   readonly schema: string;
   readonly poolSize: number;
   readonly idleTimeoutMs: number;
@@ -19,9 +19,9 @@ export interface PostgresOptions {
   readonly tls?: { readonly ca?: string; readonly rejectUnauthorized: boolean };
 }
 
-/** Runs statements: on any connection of the pool, or all on one inside a transaction. Values are parameters only. */
+/** Runs statements: on any connection of the pool, or all on one inside of a transaction. Pass values only as parameters. */
 export interface Sql {
-  /** `name` makes it a prepared statement of the connection: one name, one text. */
+  /** With `name` it is a prepared statement of the connection; a name always has the same text. */
   query<Row extends object = Record<string, unknown>>(
     text: string,
     values?: readonly unknown[],
@@ -32,7 +32,7 @@ export interface Sql {
 const CONNECT_MS = 10_000;
 const STATEMENT_MS = 60_000;
 
-// int8 (20) as number where it is safe, else text; numeric (1700) stays text; timestamptz stays Date.
+// int8 (20) as a number where it is safe, otherwise text; numeric (1700) stays text; timestamptz stays Date.
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === 20 ? parseInt8 : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
@@ -58,11 +58,11 @@ export class Postgres implements Sql, AsyncDisposable {
     });
     // An idle connection that breaks is replaced by the pool; the next query reports what matters.
     this.#pool.on('error', (err) => log.debug({ err }, 'idle database connection lost'));
-    // One in use fails its statement; the event besides, which nobody else hears, would end the process.
+    // A broken connection in use fails its statement; an unhandled `error` event would crash the process.
     this.#pool.on('connect', (client) => client.on('error', (err) => log.debug({ err }, 'database connection lost')));
   }
 
-  /** With a `name` the statement is planned once per connection; one name stands for one text. */
+  /** With a `name` the statement is planned once per connection; a name always has the same text. */
   async query<Row extends object = Record<string, unknown>>(
     text: string,
     values: readonly unknown[] = [],
@@ -100,7 +100,7 @@ export class Postgres implements Sql, AsyncDisposable {
     }
   }
 
-  /** Rows of one query in batches, by a cursor; holds one connection until the loop ends. */
+  /** Rows of one query in batches, with a cursor. Holds one connection until the loop ends. */
   async *stream<Row extends object>(
     text: string,
     values: readonly unknown[],
@@ -129,7 +129,7 @@ export class Postgres implements Sql, AsyncDisposable {
     }
   }
 
-  /** A connection outside the pool, for LISTEN and session locks; the caller ends it. TCP keep-alive is on. */
+  /** A connection outside of the pool, for LISTEN and session locks; the caller ends it. TCP keep-alive is on. */
   async dedicated(): Promise<pg.Client> {
     const client = new pg.Client({
       ...connectionConfig(this.#options),
@@ -173,7 +173,7 @@ const statement = (text: string, values: readonly unknown[], name: string | unde
   ...(name === undefined ? {} : { name }),
 });
 
-/** What every connection is opened with. */
+/** The options of every connection. */
 export function connectionConfig(options: PostgresOptions): pg.ClientConfig {
   return {
     host: options.host,
@@ -206,14 +206,14 @@ export function sqlState(error: unknown): string | undefined {
 }
 
 /**
- * Lost or refused connections, dead-locks, serialisation faults, shutdown and full resources may pass: `transient`.
- * Our own failures go through; the rest is a bug in a statement: `defect`.
+ * Lost or refused connections, deadlocks, serialization failures, shutdown and exhausted resources may pass: `transient`. Our
+ * own failures are returned unchanged. Anything else is a bug in a statement: `defect`.
  */
 export function postgresFailure(error: unknown, where: string): unknown {
   if (error instanceof Failure || (error instanceof Error && error.name === 'AbortError')) return error;
   const state = sqlState(error);
   const text = `${where}: ${messageOf(error)}`;
-  // Wrong password (28), no such database (3D): the operator can mend them while we run.
+  // Wrong password (28), no such database (3D): the operator can fix them while we run.
   if (state === undefined || /^(08|40|53|55|57|58|28|3D)/.test(state))
     return new Failure('transient', text, {
       cause: error,

@@ -1,5 +1,6 @@
-// A long listing in batches, for readers that look up something for many rows at once. As in `rowPages`, a short statement reads
-// each batch, starting where the previous one ended, and a batch is bounded in bytes (`boundedPage`). Nothing is read ahead.
+// A long listing in batches, for readers that look up something for many rows at once. As in `rowPages`, a short statement
+// reads each batch, starting where the previous one ended, and a batch is bounded in bytes (`boundedPage`). Nothing is read
+// ahead.
 
 import { Items } from '../../runtime/items.ts';
 import type { PageRow } from './row-pages.ts';
@@ -9,14 +10,17 @@ export interface BatchReading<Row, Place> {
   read(count: number, after: Place | undefined): Promise<readonly (Row & PageRow)[]>;
   /** What the next batch needs to know of the last row. */
   placeOf(row: Row): Place;
-  /** The most rows of a batch. */
+  /** Maximum number of rows per batch. */
   readonly batchSize: number;
-  /** Of the whole listing. */
+  /** Limit of the whole listing. */
   readonly limit: number;
   readonly signal: AbortSignal;
 }
 
-/** No batch is empty. After a batch that its bytes have cut, the next one is asked for no more rows than that had. */
+/**
+ * Batches are never empty. After a batch that was truncated by its size in bytes, the next one requests no more rows than that
+ * had.
+ */
 export function rowBatches<Row extends object, Place>({
   read,
   placeOf,

@@ -1,29 +1,29 @@
-// A long listing in pages. A short statement reads each page, starting where the previous page ended, so a slow reader holds
-// no connection between pages. The next page is requested before the current one is read, so that reader and database work in
-// parallel. At most two pages are in memory, and the size of a page is bounded in bytes, whatever the size of its rows
-// (`boundedPage`). The first page is small. After a page that was full of bytes, the next one is no longer and is not requested
+// A long listing in pages. A short statement reads each page, starting where the previous page ended, so a slow reader holds no
+// connection between pages. The next page is requested before the current one is read, so that reader and database work in
+// parallel. At most two pages are in memory, and a page is bounded in bytes, whatever the size of its rows (`boundedPage`). The
+// first page is small. After a page that reached its limit in bytes, the next one has at most as many rows. It is not requested
 // in advance, so that the database does not read rows in vain. A row is not kept once it was handed out.
 
 import { setImmediate as turn } from 'node:timers/promises';
 import { Items } from '../../runtime/items.ts';
 
-/** Upper bound of a page. A larger row makes a page of its own. */
+/** Upper bound of a page. A larger row is a page of its own. */
 const PAGE_BYTES = 256 * 1024;
-/** The first page has this fraction of the most rows; each full page is followed by one twice as long. */
+/** The first page has this fraction of the maximum rows; each full page is followed by one twice as long. */
 const FIRST_PART = 8;
 
 /** What {@link boundedPage} adds to a row. */
 export interface PageRow {
-  /** Rows that the page would have had, had their bytes not been bounded. */
+  /** Rows that the page would have without the bound in bytes. */
   readonly page_rows?: number;
-  /** About what the row takes in memory, as it came. */
+  /** Approximate size of the row in memory, as received. */
   readonly row_bytes?: number;
 }
 
 export interface PageReading<Row, Place> {
-  /** @param after where the page before ended; undefined for the first */
+  /** @param after where the previous page ended; undefined for the first */
   read(count: number, after: Place | undefined): Promise<readonly (Row & PageRow)[]>;
-  /** What the next page has to know of the last row, and no more: it is kept while the page is read. */
+  /** What the next page needs to know of the last row. Keep it small: it is held while the page is read. */
   placeOf(row: Row): Place;
   readonly pageSize: number;
   readonly limit: number;
@@ -50,10 +50,10 @@ export function rowPages<Row extends object, Place>(reading: PageReading<Row, Pl
 
 class RowPages<Row extends object, Place> {
   readonly #reading: PageReading<Row, Place>;
-  /** Of the listing, those that no page has brought. */
+  /** Rows of the listing that no page has returned yet. */
   #left: number;
   #size: number;
-  /** Of the page at hand, the last first. */
+  /** Rows of the current page, last first. */
   #rows: Row[] = [];
   #next: (() => Promise<readonly (Row & PageRow)[]>) | undefined;
 
@@ -89,14 +89,14 @@ class RowPages<Row extends object, Place> {
     else {
       const page = this.#ask(place);
       this.#next = () => page;
-      // What is asked for is sent when this turn is over, and a reader may take all rows of the page at hand in one.
+      // The request is sent when this turn is over, and a reader may take all rows of the current page in one turn.
       await turn();
     }
   }
 
   #ask(after: Place | undefined): Promise<readonly (Row & PageRow)[]> {
     const page = this.#reading.read(Math.min(this.#size, this.#left), after);
-    // Whoever reads no further does not hear of its failure.
+    // If the reader stops before this page, its failure is ignored.
     page.catch(() => undefined);
     return page;
   }

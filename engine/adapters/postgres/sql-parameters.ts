@@ -1,4 +1,4 @@
-// Collects the values of one statement that is put together from constant pieces, so that a value never becomes text.
+// Collects the values of one statement that is assembled from constant pieces, so that a value never becomes SQL text.
 
 export class SqlParameters {
   readonly #values: unknown[] = [];
@@ -7,7 +7,7 @@ export class SqlParameters {
     return this.#values;
   }
 
-  /** The placeholder for a value, cast to the type that is meant: `$3::text[]`. */
+  /** Returns the placeholder for a value, cast to its type: `$3::text[]`. */
   add(value: unknown, type: SqlType): string {
     this.#values.push(value);
     return `$${this.#values.length}::${type}`;

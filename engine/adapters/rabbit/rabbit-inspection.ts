@@ -1,24 +1,24 @@
-// Whether exchange and queue are in RabbitMQ as they would be declared; declares nothing.
+// Checks whether exchange and queue exist in RabbitMQ as configured; declares nothing new.
 
 import type { Channel, ChannelModel } from 'amqplib';
 import type { Logger } from '../../runtime/log.ts';
 import type { Clock } from '../../runtime/time.ts';
 import { type RabbitOptions, RabbitSession } from './rabbit-session.ts';
 
-/** `locked`: exclusive to a connection of somebody. `refused`: our user may not look. */
+/** `locked`: exclusive to another connection. `refused`: our user has no permission. */
 export type Declared = 'as-configured' | 'missing' | 'different' | 'locked' | 'refused';
 
 export interface RabbitInspection {
   readonly exchange: Declared;
   readonly queue: Declared;
-  /** Messages that wait in the queue; 0 where it could not be looked at. */
+  /** Messages that wait in the queue; 0 if it could not be read. */
   readonly messages: number;
 }
 
-/** Replies of the broker, by their number (AMQP 0-9-1). */
+/** Reply codes of the broker (AMQP 0-9-1). */
 const REPLIES: Readonly<Record<number, Declared>> = { 403: 'refused', 404: 'missing', 405: 'locked', 406: 'different' };
 
-/** @throws Failure as {@link RabbitSession.open} */
+/** @throws Failure like {@link RabbitSession.open} */
 export function inspectRabbit(
   options: RabbitOptions,
   clock: Clock,
@@ -52,8 +52,8 @@ export function inspectRabbit(
 }
 
 /**
- * Only of what is there the settings are compared, which the broker does when it is declared once more: that changes
- * nothing.
+ * First checks that the object exists, then compares its settings. The broker compares them when the object is declared again,
+ * which changes nothing.
  */
 async function declared(
   model: ChannelModel,
@@ -61,7 +61,7 @@ async function declared(
   compare: (channel: Channel) => Promise<unknown>,
 ): Promise<Declared> {
   for (const ask of [look, compare]) {
-    // The broker closes a channel on which it refuses something.
+    // The broker closes a channel on which a request failed.
     const channel = await model.createChannel();
     channel.on('error', () => undefined);
     try {

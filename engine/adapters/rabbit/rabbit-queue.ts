@@ -1,6 +1,6 @@
-// Changes of an S3 object store as its notifications in a queue of RabbitMQ. A message is acknowledged after all its
-// changes were handled; so is everything before it. What cannot be understood goes to the queue's dead-letter exchange,
-// or is dropped where there is none; it is counted and logged either way.
+// Changes of an S3 object store, from its notifications in a RabbitMQ queue. A message is acknowledged, with all before it,
+// after all its changes were handled. A message that cannot be parsed goes to the queue's dead-letter exchange, or is dropped
+// if there is none. It is counted and logged either way.
 
 import type { ConsumeMessage } from 'amqplib';
 import type { ObjectChange } from '../../model/event.ts';
@@ -14,7 +14,7 @@ import { parseNotification } from '../events/object-notification.ts';
 import { PREFETCH, type RabbitOptions, RabbitSession } from './rabbit-session.ts';
 
 export interface RabbitQueueOptions extends RabbitOptions {
-  /** Changes of other buckets are none of ours. */
+  /** Changes of other buckets are ignored. */
   readonly bucket: string;
   readonly onIgnored: (records: number) => void;
   readonly onMalformed: () => void;
@@ -27,7 +27,7 @@ export class RabbitChangeQueue implements ChangeQueue {
   readonly #clock: Clock;
   readonly #log: Logger;
   #session: RabbitSession | undefined;
-  /** Why there is none although one is wanted. */
+  /** Why there is no session although one is wanted. */
   #trouble: string | undefined;
 
   constructor(options: RabbitQueueOptions, clock: Clock, log: Logger) {
@@ -36,7 +36,7 @@ export class RabbitChangeQueue implements ChangeQueue {
     this.#log = log;
   }
 
-  /** Reconnects for ever; resolves when the signal aborts. */
+  /** Reconnects forever; resolves when the signal aborts. */
   async consume(handle: (changes: readonly ObjectChange[]) => Promise<void>, signal: AbortSignal): Promise<void> {
     const read = async (backoff: Backoff): Promise<void> => {
       while (!signal.aborted)
@@ -59,7 +59,7 @@ export class RabbitChangeQueue implements ChangeQueue {
     await persisting(DELAYS.batch, this.#clock, read, failed, signal);
   }
 
-  /** Of a process that reads, whether it is connected; of another, whether it could be. */
+  /** In the process that consumes: whether it is connected. In other processes: whether a connection can be opened. */
   async probe(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#session && !this.#session.over.aborted) return;
@@ -67,7 +67,7 @@ export class RabbitChangeQueue implements ChangeQueue {
     await RabbitSession.reach(this.#options, this.#clock, this.#log, signal);
   }
 
-  /** Until the signal aborts; rejects when the session is over. */
+  /** Runs until the signal aborts; rejects when the session is over. */
   async #read(
     session: RabbitSession,
     handle: (changes: readonly ObjectChange[]) => Promise<void>,
@@ -83,13 +83,13 @@ export class RabbitChangeQueue implements ChangeQueue {
       const understood = messages.filter((message) => this.#understands(session, message, changes));
       for (let from = 0; from < changes.length; from += BATCH)
         if (!(await this.#taken(session, handle, changes.slice(from, from + BATCH), signal))) return;
-      // A message that was refused is none that could be acknowledged.
+      // A rejected message cannot be acknowledged, so use the last one that was parsed.
       const last = understood.at(-1);
       if (last) session.done(last);
     }
   }
 
-  /** Adds what the message says, or refuses it. */
+  /** Adds the message's changes, or rejects the message. */
   #understands(session: RabbitSession, message: ConsumeMessage, changes: ObjectChange[]): boolean {
     const notification = parseNotification(message.content, this.#options.bucket);
     if (notification.kind === 'malformed') {
@@ -105,7 +105,7 @@ export class RabbitChangeQueue implements ChangeQueue {
     return true;
   }
 
-  /** Tries a refused batch again, in hand and with growing pauses, for as long as the session lasts. */
+  /** Retries a failed batch with back-off, without returning it to the broker, for as long as the session lasts. */
   async #taken(
     session: RabbitSession,
     handle: (changes: readonly ObjectChange[]) => Promise<void>,

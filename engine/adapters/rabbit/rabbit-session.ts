@@ -1,8 +1,8 @@
-// One connection to RabbitMQ that reads one queue: exchange, queue and binding declared, messages taken with manual
-// acknowledgement. It is over for good when anything breaks: the connection, the channel, the consumer.
+// One connection to RabbitMQ that consumes one queue: declares exchange, queue and binding, and takes messages with manual
+// acknowledgment. It ends permanently when the connection, the channel or the consumer fails.
 //
 //   open  --next-->  messages in hand  --done / refuse-->  gone from the broker
-//   open  --anything breaks or dispose-->  over: what was not acknowledged is delivered again to whoever reads next
+//   open  --any failure or dispose-->  over: messages that were not acknowledged are delivered again to the next consumer
 
 import { type Channel, type ChannelModel, type ConsumeMessage, connect } from 'amqplib';
 import { messageOf, transient } from '../../runtime/failure.ts';
@@ -11,7 +11,7 @@ import { type Clock, deadline } from '../../runtime/time.ts';
 import { settledWithin, unlessAborted } from '../../runtime/wait.ts';
 
 export interface RabbitOptions {
-  /** Shown in the broker's own list of connections. */
+  /** Shown in the broker's list of connections. */
   readonly name: string;
   readonly host: string;
   readonly port: number;
@@ -21,7 +21,7 @@ export interface RabbitOptions {
   readonly tls?: { readonly rejectUnauthorized: boolean; readonly ca?: string } | undefined;
   /** For connecting and declaring, in milliseconds. */
   readonly timeoutMs: number;
-  /** A broker that is silent for twice as long is taken for gone; default 10. */
+  /** A broker that is silent for twice this time is considered gone; default 10. */
   readonly heartbeatSeconds?: number;
   readonly exchange: Declared & { readonly type: 'direct' | 'fanout' | 'topic' };
   readonly queue: Declared & { readonly exclusive: boolean };
@@ -37,7 +37,7 @@ interface Declared {
   readonly arguments: Arguments;
 }
 
-/** Messages that the broker hands over before one is acknowledged: the bound of what waits here. */
+/** How many messages the broker delivers before one is acknowledged. Bounds the memory of waiting messages. */
 export const PREFETCH = 500;
 const HEARTBEAT_S = 10;
 const CLOSE_MS = 2_000;
@@ -54,17 +54,17 @@ export class RabbitSession implements AsyncDisposable {
   #tag: string | undefined;
   #arrived = Promise.withResolvers<void>();
 
-  /** @throws Failure `transient` when the broker cannot be reached or refuses; the message says what to check */
+  /** @throws Failure `transient` when the broker cannot be reached or rejects the login; the message says what to check */
   static async open(options: RabbitOptions, clock: Clock, log: Logger, signal: AbortSignal): Promise<RabbitSession> {
     return RabbitSession.#connected(options, (session) => session.#declare(options), clock, log, signal);
   }
 
-  /** Logs in and leaves again. Fails as {@link RabbitSession.open}. */
+  /** Logs in and disconnects. Fails like {@link RabbitSession.open}. */
   static async reach(options: RabbitOptions, clock: Clock, log: Logger, signal: AbortSignal): Promise<void> {
     await using _session = await RabbitSession.#connected(options, async () => undefined, clock, log, signal);
   }
 
-  /** Logs in, does the work on the connection, and leaves. Fails as {@link RabbitSession.open}. */
+  /** Logs in, does the work on the connection, and disconnects. Fails like {@link RabbitSession.open}. */
   static async visit<Result>(
     options: RabbitOptions,
     work: (model: ChannelModel) => Promise<Result>,
@@ -120,7 +120,7 @@ export class RabbitSession implements AsyncDisposable {
     model.on('unblocked', () => log.info('the queue broker has memory and disk again'));
   }
 
-  /** Aborts when anything broke, with the reason. */
+  /** Aborts on any failure, with the reason. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
@@ -135,12 +135,12 @@ export class RabbitSession implements AsyncDisposable {
     return this.#waiting.splice(0, limit);
   }
 
-  /** Acknowledges the message and all that were delivered before it. Written at once; lost with the connection. */
+  /** Acknowledges the message and all that were delivered before it. Sent at once; lost if the connection breaks. */
   done(last: ConsumeMessage): void {
     if (!this.over.aborted) this.#channel?.ack(last, true);
   }
 
-  /** The broker moves it to the queue's dead-letter exchange, or drops it where there is none. */
+  /** The broker moves it to the queue's dead-letter exchange, or drops it if there is none. */
   refuse(message: ConsumeMessage): void {
     if (!this.over.aborted) this.#channel?.nack(message, false, false);
   }
@@ -148,7 +148,7 @@ export class RabbitSession implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const closing = (async () => {
       if (this.over.aborted) return;
-      // No more deliveries; then everything written so far has been read by the broker when it answers the close.
+      // Stops deliveries. When the broker answers the close, it has processed everything that we sent before.
       if (this.#tag !== undefined) await this.#channel?.cancel(this.#tag);
       await this.#channel?.close();
       await this.#model.close();
@@ -208,7 +208,7 @@ function connected(options: RabbitOptions, cut: AbortSignal): Promise<ChannelMod
   const protocol = tls ? 'amqps' : 'amqp';
   const at = { protocol, hostname: host, port, username, password, heartbeat: heartbeatSeconds };
   const opening = connect(at, socket);
-  // Whoever gave up waiting hears neither how it ended nor what becomes of it.
+  // If the caller gave up waiting, later errors of the connection are ignored.
   opening.then(
     (model) => model.on('error', () => undefined),
     () => undefined,
@@ -217,7 +217,7 @@ function connected(options: RabbitOptions, cut: AbortSignal): Promise<ChannelMod
 }
 
 function unreachable({ host, port }: RabbitOptions, why: string, cause?: unknown): Error {
-  // The broker's answer when a declared name exists with other settings.
+  // The broker's reply when the name exists with different settings.
   if (/PRECONDITION[_-]FAILED/.test(why)) {
     const hint = 'make the configuration agree with the broker, or delete it there';
     return transient(`queue broker ${host}:${port}: ${why}; ${hint}`, { cause });

@@ -1,9 +1,9 @@
-// Which IP addresses may be fetched from on behalf of a user: those of the public internet, and what the operator
-// allows. Ranges are the special-purpose registries of IANA (RFC 6890 and its updates), multicast and reserved space.
+// Which IP addresses may be fetched from on behalf of a user: those of the public internet, and those that the operator allows.
+// The ranges are IANA's special-purpose registries (RFC 6890 and its updates), multicast and reserved space.
 
 import { BlockList, isIP } from 'node:net';
 
-/** Not reachable for everybody, so possibly ours, or nobody's. */
+/** Not globally reachable, so possibly internal, or unused. */
 const SPECIAL_V4: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8], // this network, unspecified
   ['10.0.0.0', 8], // private
@@ -22,16 +22,16 @@ const SPECIAL_V4: readonly (readonly [string, number])[] = [
   ['240.0.0.0', 4], // reserved, broadcast
 ];
 
-/** The only space of IPv6 that is handed out: whatever lies outside (mapped, link-local, ..) needs no list. */
+/** The only IPv6 space that is assigned: addresses outside of it (mapped, link-local, ..) need no list. */
 const GLOBAL_V6 = ['2000::', 3] as const;
-/** Within it. 6to4 and Teredo lead to an IPv4 address of the sender's choice, and nobody serves files there. */
+/** Special ranges within it. 6to4 and Teredo lead to an IPv4 address of the sender's choice, and nobody serves files there. */
 const SPECIAL_V6: readonly (readonly [string, number])[] = [
   ['2001::', 23], // protocol assignments, Teredo among them
   ['2001:db8::', 32], // documentation
   ['2002::', 16], // 6to4
   ['3fff::', 20], // documentation
 ];
-/** NAT64 leads to the IPv4 address in its last 32 bits: what a network without IPv4 reaches public servers by. */
+/** NAT64 maps to the IPv4 address in its last 32 bits. Networks without IPv4 use it to reach public servers. */
 const NAT64 = '64:ff9b::';
 const NAT64_BITS = 96;
 
@@ -42,8 +42,8 @@ export class FetchableAddresses {
   readonly #ports: ReadonlySet<number>;
 
   /**
-   * @param allow ranges like `10.0.0.0/8`, or single addresses, that may be fetched from whatever else is said of them
-   * @param ports of all other addresses
+   * @param allow ranges like `10.0.0.0/8`, or single addresses, that are always permitted, at any port
+   * @param ports permitted ports of all other addresses
    */
   constructor(allow: readonly string[], ports: readonly number[]) {
     this.#ports = new Set(ports);
@@ -62,7 +62,10 @@ export class FetchableAddresses {
     this.#global.addSubnet(NAT64, NAT64_BITS, 'ipv6');
   }
 
-  /** False too for what is no address, or one with a zone. An IPv4 range that is allowed is allowed mapped to IPv6. */
+  /**
+   * False for strings that are not addresses, and for addresses with a zone. Allowed IPv4 ranges include their IPv6-mapped
+   * form.
+   */
   permit(address: string, port: number): boolean {
     const version = isIP(address);
     if (version === 0 || address.includes('%')) return false;

@@ -1,15 +1,15 @@
-// Connects only to addresses that may be fetched from. A name is resolved here, once, and what was checked is what is
-// connected to: a name that changes its address between a check and a connection gains nothing by it.
+// Connects only to addresses that may be fetched from. A name is resolved here, once, and the connection uses the addresses
+// that were checked. So a name that changes its address between check and connection (DNS rebinding) gains nothing.
 
 import { promises as dns, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
 import type { FetchableAddresses } from './fetchable-addresses.ts';
 
-/** All addresses of a name. */
+/** Resolves a name to all its addresses. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
-/** As the system resolves: with /etc/hosts. */
+/** Uses the system's resolver, including /etc/hosts. */
 export const resolveBySystem: Resolve = (hostname) => dns.lookup(hostname, { all: true });
 
 /** Thrown instead of connecting. */
@@ -17,7 +17,7 @@ export class AddressRefused extends Error {
   readonly hostname: string;
 
   constructor(hostname: string) {
-    // Not the address: whoever asks need not learn what a name means inside our network.
+    // Does not contain the address: callers must not learn how a name resolves inside our network.
     super(`${hostname} has an address that must not be fetched from`);
     this.name = 'AddressRefused';
     this.hostname = hostname;
@@ -31,14 +31,14 @@ export function guardedConnector(
 ): buildConnector.connector {
   const resolved = async (hostname: string, port: number): Promise<readonly LookupAddress[]> => {
     const found = await resolve(hostname).catch((error: NodeJS.ErrnoException) => {
-      // Whether a name is there, but only for us, is told to nobody.
+      // Reports the same error as for an internal name, so that callers cannot find out which internal names exist.
       throw error.code === 'ENOTFOUND' ? new AddressRefused(hostname) : error;
     });
-    // One bad address among good ones is bad: which of them is taken is not ours to say.
+    // One forbidden address is enough, because we do not control which address is used.
     if (found.some(({ address }) => !addresses.permit(address, port))) throw new AddressRefused(hostname);
     return found;
   };
-  // Asked for all addresses, since that is what `autoSelectFamily` tries in turn.
+  // Returns all addresses, as `autoSelectFamily` requires.
   const lookupFor =
     (port: number): LookupFunction =>
     (hostname, _options, done) => {
@@ -49,7 +49,7 @@ export function guardedConnector(
     };
   return (options, callback) => {
     const port = Number(options.port || (options.protocol === 'https:' ? 443 : 80));
-    // An address in the URL is not looked up.
+    // An IP address in the URL is not looked up.
     if (isIP(options.hostname) !== 0 && !addresses.permit(options.hostname, port))
       return callback(new AddressRefused(options.hostname), null);
     const lookup = lookupFor(port);

@@ -1,17 +1,17 @@
-// What to do with content that a server encodes although it was asked for the file as it is. Gzip is taken off, unless
-// the file is a gzip file anyhow: servers say of `a.tar.gz` that it is `a.tar`, encoded. Nothing else is understood.
+// Handles servers that send encoded content although we asked for identity. Gzip is decoded, unless the file is a gzip file
+// itself: servers send `a.tar.gz` as a gzip-encoded `a.tar`. Other encodings are not supported.
 
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
 /**
- * The file's content: the body itself where nothing has to be done, undefined where nothing can be.
+ * The file's content: the body itself if it needs no decoding, undefined if the encoding is not supported.
  * @param encoding the Content-Encoding, in lower case; may be empty
  */
 export function decoded(body: Readable, encoding: string, fileName: string): Readable | undefined {
   if (encoding === '' || encoding === 'identity') return body;
   if (encoding !== 'gzip' && encoding !== 'x-gzip') return undefined;
   if (/\.t?gz$/i.test(fileName)) return body;
-  // Its reader is told of an error of either.
+  // The reader receives errors of both streams.
   return pipeline(body, createGunzip(), () => undefined);
 }

@@ -1,5 +1,5 @@
-// What a file that was fetched is called: as the server says (RFC 6266), else as the URL says, else `upload`. A server's
-// word is as untrusted as a user's, so the rules of file names are the same.
+// The name of a downloaded file: from the server (RFC 6266), otherwise from the URL, otherwise `upload`. A server's name is as
+// untrusted as a user's, so the same rules for file names apply.
 
 import { parse } from 'content-disposition';
 import { checkFileName } from '../../model/file-name.ts';
@@ -7,12 +7,12 @@ import { decodeUtf8 } from '../../model/utf8.ts';
 
 const NAMELESS = 'upload';
 
-/** @param disposition the header as undici gives it: bytes as Latin-1 */
+/** @param disposition the header as undici returns it: bytes as Latin-1 */
 export function remoteFileName(disposition: string | undefined, url: URL): string {
   const given = disposition === undefined ? undefined : parse(disposition).parameters.filename;
   for (const candidate of [given === undefined ? undefined : fromLatin1(given), fromPath(url)]) {
     if (candidate === undefined) continue;
-    // RFC 6266, 4.3: of a path only its last part counts.
+    // RFC 6266, 4.3: only the last part of a path counts.
     const start = Math.max(candidate.lastIndexOf('/'), candidate.lastIndexOf('\\')) + 1;
     const checked = checkFileName(candidate.slice(start).trim());
     if ('name' in checked) return checked.name;
@@ -29,7 +29,7 @@ function fromPath(url: URL): string {
   }
 }
 
-/** Header text that is UTF-8 sent as it is, which servers do although they should not. */
+/** Decodes header text that a server sent as raw UTF-8, which is common although not allowed. */
 export function fromLatin1(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of Latin-1
   if (!/^[\u0000-\u00ff]*$/.test(text)) return text;

@@ -1,5 +1,5 @@
-// Remote files over HTTP(S). Redirects are followed here, so that each hop passes the same checks as the first; the
-// addresses are checked where connections are made (guarded-connect.ts). A connection per request, none kept; no proxy.
+// Remote files over HTTP(S). Redirects are followed here, so that each hop is checked like the first URL. Addresses are checked
+// where connections are made (guarded-connect.ts). One connection per request, not kept alive; no proxy.
 
 import { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
@@ -11,31 +11,31 @@ import { AddressRefused, guardedConnector, type Resolve, resolveBySystem } from 
 import { decoded } from './remote-encoding.ts';
 import { fromLatin1, remoteFileName } from './remote-file-name.ts';
 
-/** Plain data: it goes to threads. */
+/** Plain data, because it is sent to threads. */
 export interface RemoteHttpOptions {
-  /** Ports of public addresses that may be fetched from. */
+  /** Permitted ports of public addresses. */
   readonly ports: readonly number[];
-  /** Ranges of addresses that may be fetched from although they are not of the public internet, at any port. */
+  /** Address ranges outside of the public internet that are permitted too, at any port. */
   readonly allow: readonly string[];
   readonly maxRedirects: number;
-  /** For the lookup of a name and the connection. */
+  /** For the name lookup and the connection together. */
   readonly connectMs: number;
-  /** Longest silence before the head and within the body of an answer, and what 64 KiB of the body may take. */
+  /** Maximum silence before the head and within the body of a response, and maximum time for 64 KiB of the body. */
   readonly idleMs: number;
 }
 
 export interface RemoteHttpParts {
-  /** Default: as the system does. */
+  /** Default: the system's resolver. */
   readonly resolve?: Resolve;
   readonly clock?: Clock;
 }
 
-/** Fewer within the idle time are as good as none: a body that drips would hold its reader for ever. */
+/** Minimum progress within the idle time: otherwise a body that trickles in would block its reader forever. */
 const LEAST_BYTES = 64 * 1024;
 const REDIRECTS = [301, 302, 303, 307, 308];
-/** 202: the file is being made. */
+/** 202: the file is still being created. */
 const MAY_PASS = [202, 408, 429];
-/** Parameters by which signed links of the usual stores say when they end. */
+/** Query parameters with which signed links of common object stores state their expiry. */
 const EXPIRY = [['expires'], ['x-amz-date', 'x-amz-expires'], ['x-goog-date', 'x-goog-expires'], ['se']];
 
 export class RemoteHttp implements RemoteFiles, AsyncDisposable {
@@ -94,7 +94,7 @@ export class RemoteHttp implements RemoteFiles, AsyncDisposable {
         headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'longshore' },
         signal,
       });
-      // Destroyed before its end it reports that it was; nobody needs to know.
+      // A body that is destroyed early emits an error, which is irrelevant.
       answer.body.on('error', () => undefined);
       return answer;
     } catch (error) {
@@ -146,12 +146,15 @@ function unfit(url: URL): string | undefined {
   return undefined;
 }
 
-/** The same whether the name is not there, leads inside, or is asked for at another port: that would tell what is inside. */
+/**
+ * The same message whether the name does not exist, is internal, or the port is not allowed: a difference would reveal our
+ * network.
+ */
 const forbidden = (hostname: string, ports: readonly number[]): string =>
   `leads to ${hostname}, which is not on the public internet at one of the ports ${ports.join(', ')}, and not allowed by ` +
   'restService.urlUploads.allow';
 
-/** Of a URL in messages: its query may hold a signature. */
+/** A URL for messages, without its query, which may contain a signature. */
 const nameOf = (url: URL): string => url.origin + url.pathname;
 
 const failed = (message: string, again = false): NoRemoteFile => ({ kind: 'failed', message, again });
@@ -165,7 +168,7 @@ function redirectOf({ statusCode, headers }: Dispatcher.ResponseData): string | 
   return location === undefined ? undefined : fromLatin1(location);
 }
 
-/** What a server sends as a part although nobody asked for one is the file when it is all of it. */
+/** A partial response that we did not request is acceptable if it contains the whole file. */
 function isWhole(range: string | undefined): boolean {
   const [, first, last, size] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(range?.trim() ?? '') ?? [];
   return first !== undefined && Number(first) === 0 && Number(last) + 1 === Number(size);
@@ -195,7 +198,7 @@ async function firstOf(chunks: AsyncIterator<Buffer>): Promise<Buffer | undefine
   return undefined;
 }
 
-/** The chunks; fails when those that are waited for are too few. Time that the reader takes is its own. */
+/** Yields the chunks; fails when too few bytes arrive while we wait. The reader's own time does not count. */
 async function* flowing(body: AsyncIterable<Buffer>, idleMs: number, clock: Clock): AsyncGenerator<Buffer, undefined> {
   let [waitedMs, bytes] = [0, 0];
   let since = clock.now();
@@ -212,7 +215,7 @@ async function* flowing(body: AsyncIterable<Buffer>, idleMs: number, clock: Cloc
   return undefined;
 }
 
-/** Not made from a generator: one that waits for a chunk could not be ended. */
+/** Not `Readable.from` a generator: that could not be destroyed while it waits for a chunk. */
 function following(
   first: Buffer,
   chunks: AsyncIterator<Buffer>,
@@ -240,7 +243,7 @@ function brokenOff(error: unknown, url: URL, signal: AbortSignal): Failure {
   return transient(`${nameOf(url)} broke off: ${messageOf(error)}`, { cause: error });
 }
 
-/** Whose certificate is not valid now will hardly have another one soon. */
+/** An invalid certificate is unlikely to be replaced soon, so we do not retry. */
 function isCertificateFault(error: unknown): boolean {
   const { code } = error as { readonly code?: unknown };
   return typeof code === 'string' && /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code);

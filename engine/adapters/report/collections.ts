@@ -1,4 +1,4 @@
-// The collections of users in PostgreSQL.
+// Users' report collections in PostgreSQL.
 
 import type { QueryJobId } from '../../model/report/query-job.ts';
 import type { ReportJobId } from '../../model/report/report-job-id.ts';
@@ -13,7 +13,8 @@ import { textOrNull } from './links.ts';
 /** Links in memory at once: a note may be long. */
 const PAGE = 500;
 
-// In one statement: nothing is lost between the two, and what comes into the new collection meanwhile is no clash.
+// One statement, so nothing is lost between delete and insert, and links added to the new collection in the meantime do not
+// conflict.
 const HAND_OVER = `
 with given as (
   delete from collection where user_id = $1 and guest = $2 returning *)
@@ -100,7 +101,7 @@ function pageStatement(user: Collector, queryId: QueryJobId | undefined, before:
   ];
   if (queryId !== undefined) conditions.push(`query_id = ${parameters.add(queryId, 'text')}`);
   if (before !== undefined) conditions.push(`link_id < ${parameters.add(before, 'bigint')}`);
-  // Each job is looked up by itself, from an index: a join of many would read the whole table of jobs.
+  // Each job is looked up in an index: a join would read the whole table of jobs.
   const text = `
     select c.link_id, c.report_id, c.query_id, c.summary, c.description, j.status
     from (select * from collection where ${conditions.join(' and ')} order by link_id desc limit ${PAGE}) c

@@ -1,12 +1,12 @@
-// Expiry of report jobs in PostgreSQL. The row expires first and its files go afterwards: from then on nobody is sent to
-// them, and a job that is queued again meanwhile writes below another attempt.
+// Expiry of report jobs in PostgreSQL. The row expires first, so that nobody is sent to its files any more; then the files are
+// removed. A job that is queued again in the meantime writes its files under another attempt.
 
 import type { ReportJobId } from '../../model/report/report-job-id.ts';
 import type { ReportStatus } from '../../model/report-job.ts';
 import type { ReportDebris, ReportExpiry } from '../../ports/report-queue.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 
-// By arrays of ids: joined with as many rows as the planner expects, the tables would be read whole.
+// Uses arrays of ids: for a join the planner expects so many rows that it would read whole tables.
 const expire = (chosen: string): string => `
 with idle as (${chosen}),
 files as (

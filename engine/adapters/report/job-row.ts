@@ -1,4 +1,4 @@
-// A report job as its row.
+// Maps a report job to its row.
 
 import type { ResolvedConfig } from '../../model/report/blast-config.ts';
 import type { QueryJobId } from '../../model/report/query-job.ts';
@@ -20,7 +20,7 @@ export interface JobRow {
   readonly failure: string | null;
 }
 
-/** Of `report_job j`: all but what the formatter said, which may be long. */
+/** Columns of `report_job j` without stderr, which may be long. */
 export const JOB_COLUMNS = `j.id, j.query_id, j.configuration, j.fingerprint, j.status, j.created_at, j.started_at, j.ended_at,
   j.accessed_at, j.attempt, j.failure`;
 
@@ -38,7 +38,7 @@ export const jobOf = (row: JobRow): ReportJob => ({
   failure: row.failure ?? undefined,
 });
 
-/** The table sees to it that one that failed has an end and a reason. */
+/** The table's constraints ensure that a failed job has an end and a reason. */
 export const failedOf = (row: JobRow): FailedReport => ({
   id: row.id,
   queryId: row.query_id,

@@ -1,4 +1,4 @@
-// Report jobs in PostgreSQL, as callers see them.
+// Report jobs in PostgreSQL, for their callers.
 
 import type { ReportJobId } from '../../model/report/report-job-id.ts';
 import type { ReportFile, ReportRequest, ReportStatus } from '../../model/report-job.ts';
@@ -17,13 +17,13 @@ import { storableJson, storableText } from '../postgres/storable-text.ts';
 import { failedOf, JOB_COLUMNS, type JobRow, jobOf, type MetaRow, metaOf } from './job-row.ts';
 import { putLink } from './links.ts';
 
-/** Heard when a job may be claimable. No payload. */
+/** Notified when a job may be claimable. No payload. */
 export const REPORT_CHANNEL = 'longshore_report';
-/** Of a tenant's waiting jobs, where two are compared. */
+/** How many waiting jobs of a tenant are counted at most when two tenants are compared. */
 const COUNTED = 1_000;
 const FILE_PAGE = 1_000;
 const FAILED_PAGE = 500;
-/** An access so soon after another one is not written: a caller may ask every second how far its job is. */
+/** An access this soon after the last one is not recorded: a caller may poll its job every second. */
 const NOTED_AFTER = "interval '1 minute'";
 
 const READ = `
@@ -152,7 +152,7 @@ export class PostgresReportJobs implements ReportJobs {
   }
 }
 
-/** As it looks now; whoever acts on it looks again under the lock. */
+/** A check without lock; `enqueue` repeats it under the lock. */
 async function mayWait(sql: Sql, id: ReportJobId, { failedBefore }: SubmitRules): Promise<boolean> {
   const [job] = await sql.query<{ waits: boolean }>(
     `select status = 'expired' or (status = 'failed' and ended_at <= $2) as waits from report_job where id = $1`,
@@ -190,7 +190,7 @@ async function enqueue(sql: Sql, request: ReportRequest, rules: SubmitRules): Pr
   return 'queued';
 }
 
-/** Whoever lets a job wait takes turns: the limit is exact, and two that submit one job do not both insert it. */
+/** Serializes enqueueing, so that the limit is exact and two submissions of one job do not both insert it. */
 const lockQueue = (sql: Sql): Promise<unknown> =>
   sql.query(`select pg_advisory_xact_lock(hashtextextended('report queue', 0))`);
 
@@ -203,7 +203,7 @@ async function fullFor(
     [tenant, maxQueuedPerTenant - 1],
   );
   if (own.length > 0) return 'share-full';
-  // The first too many, in the order of the index: no more of it is read than that.
+  // Finds the first row over the limit in index order, so no more rows than that are read.
   const rows = await sql.query(`select from report_job where status = 'queued' order by run_at, id limit 1 offset $1`, [
     maxQueued - 1,
   ]);
@@ -211,8 +211,8 @@ async function fullFor(
 }
 
 /**
- * A job that is there is asked for once more. It must not wait behind all that somebody else has queued who happens to have asked
- * first: it moves to whoever has fewer waiting.
+ * A job that exists is requested again. It must not wait behind the queue of the tenant who happened to request it first, so it
+ * moves to the tenant with fewer waiting jobs.
  */
 async function asked(sql: Sql, id: ReportJobId, { now, tenant }: Pick<SubmitRules, 'now' | 'tenant'>): Promise<void> {
   await sql.query('update report_job set accessed_at = $2 where id = $1 and accessed_at < $2', [id, now]);

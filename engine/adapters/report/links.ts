@@ -5,7 +5,7 @@ import type { ReportLink } from '../../ports/report-jobs.ts';
 import type { Sql } from '../postgres/postgres.ts';
 import { storableText } from '../postgres/storable-text.ts';
 
-/** Of a link that is there, changes what is given. */
+/** Creates the link, or updates the given fields of an existing one. */
 export async function putLink(
   sql: Sql,
   request: Pick<ReportRequest, 'id' | 'queryId'>,

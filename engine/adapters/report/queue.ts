@@ -1,4 +1,4 @@
-// The queue of report jobs in PostgreSQL. A lease is a part of the job's row; its time is the database's.
+// The queue of report jobs in PostgreSQL. A lease is part of the job's row and uses the database's clock.
 
 import type { ResolvedConfig } from '../../model/report/blast-config.ts';
 import type { QueryJobId } from '../../model/report/query-job.ts';
@@ -15,7 +15,7 @@ import { REPORT_CHANNEL } from './jobs.ts';
 /** Three renewals fit into it. */
 const LEASE_TIME = "interval '30 seconds'";
 
-/** Looked at by one claim. */
+/** Tenants that one claim looks at. */
 const TENANTS = 1_000;
 
 const HOLDS = `id = $1 and attempt = $2 and holder = $3 and status = 'in-progress'`;
@@ -34,7 +34,7 @@ const FILES = `
 insert into report_file (report_id, position, name, size)
 select $1, n - 1, name, size from unnest($2::text[], $3::bigint[]) with ordinality as f (name, size, n)`;
 
-/** What somebody claimed who is gone, or who has let his time pass. */
+/** Frees jobs whose holder is gone or let the lease expire. */
 const FREE_LOST = `
 with lost as (
   select id from report_job
@@ -42,14 +42,14 @@ with lost as (
   order by id for no key update skip locked)
 update report_job set status = 'queued', holder = null, lease_until = null where id = any (array(select id from lost))`;
 
-/** Whoever claims takes turns with others, so that each sees what the tenants have running. */
+/** Serializes claims, so that each sees what the tenants have running. */
 const LOCK_CLAIMS = `select pg_advisory_xact_lock(hashtextextended('report claims', 0))`;
 
 /**
- * Goes from tenant to tenant in the index, users first, and looks at the first jobs of each: what one has waiting costs the
- * others nothing. `>= and <=` instead of `=`: the planner then orders by the tenant, which only the index with tenants does.
- * Otherwise it may read all jobs in the order of their time. With more tenants than are looked at, the oldest jobs of all are
- * seen besides. 100,000 jobs of one tenant and one of another: 19 pages when the first is withheld, 82 when not
+ * Walks the tenants in the index, users first, and reads the first jobs of each. So one tenant's backlog costs the others
+ * nothing. `>= and <=` instead of `=` makes the planner order by the tenant, which only the index with tenants supports.
+ * Otherwise it may read all jobs in time order. If there are more tenants than a claim looks at, the oldest jobs overall are
+ * read too. With 100,000 jobs of one tenant and one of another: 19 pages when the first is withheld, 82 when not
  * (test/engine/adapters/report/report-plans.test.ts).
  */
 const CLAIM = `
@@ -108,7 +108,7 @@ export class PostgresReportQueue implements ReportQueue {
   readonly #db: Postgres;
   readonly #instance: Pick<PostgresInstance, 'id' | 'connected' | 'listen'>;
 
-  /** @param instance of the schema that holds the jobs */
+  /** @param instance of the schema that contains the jobs */
   constructor(db: Postgres, instance: Pick<PostgresInstance, 'id' | 'connected' | 'listen'>) {
     this.#db = db;
     this.#instance = instance;
@@ -121,9 +121,9 @@ export class PostgresReportQueue implements ReportQueue {
     signal: AbortSignal,
   ): Promise<readonly ReportClaim[]> {
     return this.#db.transaction(async (sql) => {
-      // In the order of ids, as everywhere: two that lock several rows never wait for each other in a ring.
+      // Always in the order of ids, so that transactions that lock several rows cannot deadlock.
       for (const one of [...done].sort((a, b) => (a.claim.id < b.claim.id ? -1 : 1))) await this.#write(sql, one);
-      // Without our session lock everybody would take the jobs for free the moment we got them.
+      // Without our session lock, others would consider the jobs abandoned as soon as we claimed them.
       if (limit <= 0 || !this.#instance.connected) return [];
       await sql.query(LOCK_CLAIMS);
       await sql.query(FREE_LOST, [this.#instance.id]);

@@ -1,5 +1,5 @@
-// Collects what a script prints, in bounded memory. Lines are cut as bytes and decoded whole, so that a character
-// that was split over two reads survives.
+// Collects a script's output in bounded memory. Lines are split as bytes and decoded as a whole, so that a character that was
+// split over two reads is preserved.
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -9,8 +9,8 @@ const MAX_BYTES = 4 * 1024 * 1024;
 const TAIL_BYTES = 64 * 1024;
 
 /**
- * Splits bytes into lines, without their ends; a line over 16 KiB is cut there and said to be. After `skip` lines are only
- * counted: who prints a gigabyte that nobody reads must not take the process's time.
+ * Splits bytes into lines, without line ends. A line over 16 KiB is truncated and marked as such. After `skip`, lines are only
+ * counted: a gigabyte of output that nobody reads must not cost CPU time.
  */
 export class LineSplitter {
   readonly #emit: (line: string, cut: boolean) => void;
@@ -40,7 +40,7 @@ export class LineSplitter {
     if (from < chunk.length) this.#hold(chunk.subarray(from));
   }
 
-  /** The last line needs no line end. */
+  /** Emits the last line even without a line end. */
   end(): void {
     if (this.#open) this.#line();
   }
@@ -52,7 +52,7 @@ export class LineSplitter {
     if (bytes.length > room) this.#cut = true;
     const kept = bytes.subarray(0, room);
     if (kept.length === 0) return;
-    // A copy: a short rest of a line must not keep the whole read buffer alive.
+    // Copied: a short rest of a line must not keep the whole read buffer in memory.
     this.#parts.push(Buffer.from(kept));
     this.#held += kept.length;
   }
@@ -75,7 +75,7 @@ export class LineSplitter {
   }
 }
 
-/** Lets the first lines through: 10,000 lines, 16 KiB a line, 4 MiB in all; then a note instead of the others. */
+/** Passes the first lines: up to 10,000 lines, 16 KiB per line and 4 MiB in total. A note replaces the rest. */
 export class LineCap {
   readonly #emit: (line: string) => void;
   readonly #splitter = new LineSplitter((line, cut) => this.#take(line, cut));
@@ -107,7 +107,7 @@ export class LineCap {
   #take(line: string, cut: boolean): void {
     const size = Buffer.byteLength(line) + 1;
     if (this.#lines >= MAX_LINES || this.#bytes + size > MAX_BYTES) {
-      // This line is the first that is left out.
+      // This line is the first that is dropped.
       this.#full = true;
       this.#splitter.skip();
       return;
@@ -119,7 +119,7 @@ export class LineCap {
   }
 }
 
-/** Keeps the lines that the cap lets through. */
+/** Collects the lines that the cap passes. */
 export class CappedLines {
   readonly #lines: string[] = [];
   readonly #cap = new LineCap((line) => this.#lines.push(line));
@@ -134,7 +134,7 @@ export class CappedLines {
   }
 }
 
-/** Keeps the last 64 KiB, as a copy. */
+/** Keeps a copy of the last 64 KiB. */
 export class Tail {
   #space = Buffer.alloc(0);
   #held = 0;
@@ -161,7 +161,7 @@ export class Tail {
   }
 }
 
-/** Length without a character that was cut in the middle. */
+/** Length without a character that was cut at the end. */
 function wholeCharacters(bytes: Buffer): number {
   let start = bytes.length - 1;
   while (start > 0 && bytes.length - start < 4 && isContinuation(bytes[start])) start--;

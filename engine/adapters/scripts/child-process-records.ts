@@ -1,6 +1,6 @@
-// Remembers which scripts run, so that a start after a kill -9 ends those that were left behind before their jobs are
-// tried again (docs/design/decisions.md#script-runner). One file per process of ours, `{pid}-{startTime}-{random}.runs`, with
-// one slot of fixed width per script that runs at the same time: a run costs two small writes, not a file.
+// Records which scripts run. After a kill -9, the next start kills the scripts that were left behind before their jobs are
+// retried (docs/design/decisions.md#script-runner). There is one file per service process, `{pid}-{startTime}-{random}.runs`,
+// with one slot of fixed width per concurrent script. A run costs two small writes instead of a file.
 //
 // A slot:  free --expect (run id)--> expected --started (group)--> running --free--> free
 
@@ -17,7 +17,7 @@ const GONE_MS = 5_000;
 
 interface ScriptRecord {
   readonly runId: string;
-  /** Absent until the script was started: then only its variable can find it. */
+  /** Undefined until the script was started: until then only its environment variable identifies it. */
   readonly group?: { readonly pgid: number; readonly startTime: string | undefined };
 }
 
@@ -31,7 +31,7 @@ export class ScriptRecords implements AsyncDisposable {
     this.#dir = stateDir;
   }
 
-  /** To be called before the script starts, so that no instant is without a record. */
+  /** Call it before the script starts, so that the script is recorded at all times. */
   async expect(runId: string): Promise<RunRecord> {
     if (!/^[A-Za-z0-9_-]{1,128}$/.test(runId))
       throw new Failure('defect', `run id '${runId}' must be 1 to 128 characters of A-Z a-z 0-9 _ -`);
@@ -48,7 +48,7 @@ export class ScriptRecords implements AsyncDisposable {
     return record;
   }
 
-  /** A disk that was full a while ago must not fail all later runs. */
+  /** Retries after a failure: a disk that was full for a while must not fail all later runs. */
   async #open(): Promise<OpenFile> {
     const file = this.#file ?? openFile(this.#dir);
     this.#file = file;
@@ -60,7 +60,7 @@ export class ScriptRecords implements AsyncDisposable {
     }
   }
 
-  /** After the last run has ended; what could not be ended stays on record. */
+  /** Call it after the last run has ended. Processes that could not be killed stay on record. */
   async [Symbol.asyncDispose](): Promise<void> {
     const file = await this.#file?.catch(() => undefined);
     this.#file = undefined;
@@ -87,7 +87,7 @@ export class RunRecord {
     await this.write({ runId: this.#runId, group: { pgid, startTime: (await processFacts(pgid))?.startTime } });
   }
 
-  /** The script and all it started have ended. */
+  /** Call it when the script and all processes that it started have ended. */
   async free(): Promise<void> {
     await this.write(undefined);
     this.#freed();
@@ -100,8 +100,8 @@ export class RunRecord {
 }
 
 /**
- * Ends what scripts of an earlier process left running: recorded groups that still have the recorded start time, and
- * every process with a recorded run's variable. Returns the number of processes killed. Called before any job runs.
+ * Kills what scripts of an earlier process left running: recorded groups whose leader still has the recorded start time, and
+ * every process with a recorded run's variable. Returns the number of processes killed. Call it before any job runs.
  */
 export async function endLeftoverScripts(stateDir: string, log: Logger, clock: Clock): Promise<number> {
   let killed = 0;
@@ -120,7 +120,7 @@ export async function endLeftoverScripts(stateDir: string, log: Logger, clock: C
   return killed;
 }
 
-/** Kills what `find` returns, again and again, until it finds nothing; processes may fork while we look. */
+/** Kills what `find` returns until it finds nothing, because processes may fork in the meantime. */
 export async function endProcesses(find: () => Promise<readonly number[]>, clock: Clock): Promise<void> {
   const until = clock.now() + GONE_MS;
   for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
@@ -137,7 +137,7 @@ async function leftovers({ runId, group }: ScriptRecord): Promise<number[]> {
   const marked = await processesOfRun(runId);
   if (group?.startTime === undefined) return marked;
   const leader = await processFacts(group.pgid);
-  // Without its leader a group cannot be told from a later one of the same number; the variable has to do.
+  // Without its leader a group cannot be told from a later one with the same number, so only the variable counts.
   const members = leader?.startTime === group.startTime ? await groupMembers(group.pgid) : [];
   return [...new Set([...members, ...marked])];
 }
@@ -153,7 +153,7 @@ interface OpenFile {
 async function openFile(dir: string): Promise<OpenFile> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const owner = `${process.pid}-${(await processFacts(process.pid))?.startTime ?? ''}`;
-  // Random: a process may have several runners on one folder.
+  // Random, because a process may have several runners on one folder.
   const path = join(dir, `${owner}-${randomBytes(4).toString('hex')}.runs`);
   return { path, handle: await open(path, 'wx', 0o600) };
 }
@@ -164,7 +164,7 @@ async function readRecords(path: string): Promise<ScriptRecord[]> {
     try {
       return [JSON.parse(line) as ScriptRecord];
     } catch {
-      return []; // cut off while it was written: that script was never started
+      return []; // truncated by a crash during the write: that script was never started
     }
   });
 }

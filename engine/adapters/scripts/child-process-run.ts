@@ -1,4 +1,5 @@
-// One child process with its three pipes: fed, drained to the end, and closed even when someone else holds them open.
+// One child process with its three pipes. Feeds it, reads its output to the end, and closes the pipes even if another process
+// holds them open.
 
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -9,14 +10,14 @@ import { settledWithin } from '../../runtime/wait.ts';
 import { CappedLines, LineCap, Tail } from './child-process-output.ts';
 import type { Exit, SpawnedScript } from './spawned-script.ts';
 
-/** Errors that only say that the script did not want its input. */
+/** Errors that only mean that the script did not read its input. */
 const NOT_READ = ['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED', 'ABORT_ERR'];
 
 export class ScriptRun {
   readonly exit: Promise<Exit>;
-  /** The error of a child that could not be started; undefined once it runs. */
+  /** Resolves with the error if the child could not be started, or with undefined once it runs. */
   readonly spawned: Promise<Error | undefined>;
-  /** Resolves when the caller's input threw; pending otherwise. */
+  /** Resolves when the caller's input threw; otherwise stays pending. */
   readonly inputFault: Promise<unknown>;
   readonly #script: SpawnedScript;
   readonly #stdout = new CappedLines();
@@ -28,9 +29,9 @@ export class ScriptRun {
     this.#script = script;
     this.spawned = script.spawned;
     this.exit = script.exit;
-    // Whoever waits for the end hears of it there.
+    // Callers that await `exit` get the error there.
     for (const one of [script.exit, script.closed]) one.catch(() => undefined);
-    // A pipe that breaks has nothing more to say; the exit does.
+    // Errors of a pipe are ignored: the exit status tells what happened.
     const { stdin, stdout, stderr } = script;
     for (const stream of this.#pipes) stream?.on('error', () => undefined);
     stdout?.on('data', (chunk: Buffer) => {
@@ -59,7 +60,7 @@ export class ScriptRun {
     return this.#script.pid;
   }
 
-  /** Waits until nobody holds the output pipes any more, at most `ms`. */
+  /** Waits until no process holds the output pipes, at most `ms`. */
   async drained(ms: number, clock: Clock): Promise<void> {
     if (ms > 0) await settledWithin(clock, ms, this.#script.closed);
   }
@@ -71,7 +72,7 @@ export class ScriptRun {
     return { stdout: this.#stdout.end(), stderrTail: this.#stderrTail.end() };
   }
 
-  /** Whoever holds the other ends. */
+  /** Closes the pipes even if other processes hold the other ends. */
   close(): void {
     for (const stream of this.#pipes) stream?.destroy();
   }

@@ -1,24 +1,24 @@
-// What the kernel says about running processes: who is in a group, who carries a run's variable, who started when.
-// Read from /proc; where there is none (not Linux) only the group itself can be asked.
+// Queries the kernel about running processes: group members, processes with a run's variable, start times. Uses /proc; on other
+// systems than Linux only the group itself can be queried.
 
 import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 
-/** Set in the environment of every script; its value is the run id. Children inherit it, even those that leave the group. */
+/** Set in the environment of every script to the run id. Children inherit it, even those that leave the group. */
 export const RUN_VARIABLE = 'LONGSHORE_RUN';
 
 export interface ProcessFacts {
   readonly pid: number;
   readonly group: number;
-  /** Clock ticks since boot; with the pid it names one process for ever. */
+  /** Clock ticks since boot; together with the pid it identifies a process uniquely. */
   readonly startTime: string;
 }
 
-/** The process, or undefined when it is gone or a zombie that only waits to be collected. */
+/** Undefined when the process is gone or a zombie. */
 export async function processFacts(pid: number): Promise<ProcessFacts | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => undefined);
   if (text === undefined) return undefined;
-  // The program's name stands in parentheses and may hold anything, so fields are counted from the last one.
+  // The program's name in parentheses may contain anything, so fields are counted from the last parenthesis.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [state, , group] = fields;
   const startTime = fields[19];
@@ -26,7 +26,7 @@ export async function processFacts(pid: number): Promise<ProcessFacts | undefine
   return { pid, group: Number(group), startTime };
 }
 
-/** True while the group has any member, zombies included. */
+/** True while the group has any member, including zombies. */
 export function groupExists(group: number): boolean {
   try {
     process.kill(-group, 0);
@@ -44,7 +44,7 @@ export async function groupMembers(group: number): Promise<number[]> {
   return members;
 }
 
-/** Living processes whose environment says that they belong to the run; `among` defaults to all. */
+/** Living processes with the run's variable in their environment. @param among default: all processes */
 export async function processesOfRun(runId: string, among?: readonly number[]): Promise<number[]> {
   const marked: number[] = [];
   for (const pid of among ?? (await allProcesses()))
@@ -53,8 +53,8 @@ export async function processesOfRun(runId: string, among?: readonly number[]): 
 }
 
 /**
- * Processes made after `pid`: pids are given out in turn, so that few of them need a look. Sound as long as the turn
- * did not come round in between, so only for runs of seconds.
+ * Processes created after `pid`. Pids are assigned sequentially, so only few processes must be inspected. Correct only if the
+ * pids have not wrapped around in between, so use it only for runs of seconds.
  */
 export async function processesAfter(pid: number): Promise<number[]> {
   const newest = newestProcess();
@@ -66,12 +66,12 @@ export async function processesAfter(pid: number): Promise<number[]> {
   );
 }
 
-/** Signals a process, or with a negative number a group; one that is gone is fine. */
+/** Signals a process, or a group if the number is negative. A process that is gone is ignored. */
 export function sendSignal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {
-    // ESRCH: ended meanwhile. EPERM: it changed its user; nothing we could do about it.
+    // ESRCH: ended in the meantime. EPERM: it changed its user, so we cannot signal it.
     if (!['ESRCH', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
   }
 }
@@ -83,7 +83,7 @@ async function carries(pid: number, entry: string): Promise<boolean> {
 
 function newestProcess(): number | undefined {
   try {
-    // Synchronous: one read of memory, on the path of every run.
+    // Synchronous: one read from memory, on the path of every run.
     const newest = Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ').at(-1));
     return Number.isSafeInteger(newest) ? newest : undefined;
   } catch {

@@ -1,8 +1,8 @@
-// Scripts as child processes: own process group, argv, no shell, given environment only.
+// Runs scripts as child processes: own process group, argv without a shell, only the given environment.
 //
 // States:  expected --spawn--> running --exit--> draining --pipes closed | grace--> sweeping --nobody left--> ended
 //          running --deadline | abort--> ending (SIGTERM to the group, grace, SIGKILL) --exit--> sweeping
-// What a script leaves behind (background processes, setsid) is killed in `sweeping`; none outlives its run.
+// Processes that a script leaves behind (in the background, or with setsid) are killed in `sweeping`; none outlives its run.
 
 import { accessSync, constants, existsSync } from 'node:fs';
 import { access } from 'node:fs/promises';
@@ -27,24 +27,24 @@ import { type Exit, type ScriptCommand, type SpawnedScript, spawnHere } from './
 
 const GRACE_MS = 10_000;
 const DRAIN_MS = 1_000;
-/** Longest wait of a timer; more would fire at once. */
+/** Maximum delay of a Node.js timer; a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-/** Beyond this, pids may have come round once and every process is looked at. */
+/** After a longer run pids may have wrapped around, so every process is inspected. */
 const SHORT_RUN_MS = 10_000;
 const PRLIMIT_PLACES = ['/usr/bin/prlimit', '/bin/prlimit'] as const;
 
 export interface ChildProcessOptions {
-  /** Where running scripts are recorded (see endLeftoverScripts); made when absent. */
+  /** Where running scripts are recorded (see endLeftoverScripts); created if missing. */
   readonly stateDir: string;
-  /** From SIGTERM to SIGKILL. */
+  /** Time from SIGTERM to SIGKILL. */
   readonly graceMs?: number;
-  /** How long output may still come after the script itself has ended. */
+  /** How long to wait for more output after the script itself has ended. */
   readonly drainMs?: number;
-  /** Program that sets limits; default: found in its usual places; null = there is none. */
+  /** Program that sets limits; default: found in its usual locations; null = none. */
   readonly prlimit?: string | null;
-  /** Program that makes named pipes; default: found in its usual places. */
+  /** Program that creates named pipes; default: found in its usual locations. */
   readonly mkfifo?: string;
-  /** Program and arguments of the small process that starts scripts (script-spawner.ts); absent = they start from here. */
+  /** Program and arguments of the process that spawns scripts (script-spawner.ts). Undefined: this process spawns them. */
   readonly spawner?: readonly string[];
 }
 
@@ -81,10 +81,10 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
     const recorded = record
       .started(run.group)
       .catch((err: unknown) => this.#log.warn({ err, run: spec.runId }, 'script group not recorded'));
-    // Also when a process cannot be ended, which fails the run: its pipes are not kept for it.
+    // Also if a process cannot be killed, which fails the run: its pipes are closed all the same.
     using _pipes = { [Symbol.dispose]: () => run.close() };
     const outcome = await this.#attend(run, spec, signal).catch(async (error: unknown) => {
-      // Its end will not be heard of: it is ended, as far as it can be.
+      // We will not be notified of its end, so kill it as far as possible.
       await endProcesses(() => leftBehind(run.group, spec.runId, SHORT_RUN_MS), this.#clock);
       await recorded;
       await record.free();
@@ -95,21 +95,21 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
     await endProcesses(() => leftBehind(run.group, spec.runId, durationMs), this.#clock);
     const { stdout, stderrTail } = await run.output(this.#drainMs, this.#clock);
     await recorded;
-    // Not in a `finally`: a process that nothing could end stays on record for the next start.
+    // Not in a `finally`: a process that could not be killed stays on record for the next start.
     await record.free();
     throwIfAborted(spec, signal);
     if (outcome.inputFault) throw outcome.inputFault;
     return { end: outcome.end, stdout, stderrTail, durationMs };
   }
 
-  /** After the last run has ended. */
+  /** Call it after the last run has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#spawner?.[Symbol.asyncDispose]();
     await this.#pipes[Symbol.asyncDispose]();
     await this.#records[Symbol.asyncDispose]();
   }
 
-  /** The running script, or why there is none. */
+  /** The running script, or the reason why it did not start. */
   async #start(
     spec: ScriptSpec,
     program: string,
@@ -123,7 +123,7 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
       const fault = await run.spawned;
       running = fault === undefined;
       if (fault instanceof Failure) {
-        // Whether it was started is not known.
+        // It is unknown whether the script was started.
         await endProcesses(() => processesOfRun(spec.runId), this.#clock);
         throw fault;
       }
@@ -141,7 +141,7 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
     return spawned ?? spawnHere(command, spec.stdin ? 'pipe' : 'ignore', this.#pipes);
   }
 
-  /** Waits for the script's own end; ends its group at the deadline or on abort. */
+  /** Waits for the script's own end. Stops its group at the deadline or on abort. */
   async #attend(
     run: ScriptRun,
     spec: ScriptSpec,
@@ -214,7 +214,7 @@ async function leftBehind(group: number, runId: string, ranMs: number): Promise<
 
 type Located = { readonly kind: 'found'; readonly path: string } | { readonly kind: 'not-found' | 'not-executable' };
 
-/** Finds the program as the kernel would, so that a missing one and a forbidden one are told apart. */
+/** Finds the program like the kernel does, to distinguish a missing program from one that is not executable. */
 async function locate(program: string, path: string | undefined): Promise<Located> {
   const places = program.includes('/')
     ? [program]
@@ -241,7 +241,7 @@ function endOf({ code, signal }: Exit, timedOut: boolean, spec: ScriptSpec): Scr
 function endOfSpawnError(error: NodeJS.ErrnoException, spec: ScriptSpec): ScriptEnd {
   if (error.code === 'ENOENT' && !existsSync(spec.cwd))
     throw new Failure('defect', `workspace ${spec.cwd} of ${spec.program} does not exist`, { cause: error });
-  // Also when the interpreter of its first line is missing.
+  // Also when the interpreter in its first line is missing.
   if (error.code === 'ENOENT') return { kind: 'not-found', program: spec.program };
   if (error.code === 'EACCES' || error.code === 'ENOEXEC') return { kind: 'not-executable', program: spec.program };
   const kind = ['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE'].includes(error.code ?? '') ? 'transient' : 'defect';

@@ -1,8 +1,8 @@
-// The pipes that scripts get as standard input, output and error. Node.js connects children by sockets, which nobody can
-// open by name: `cat < /dev/stdin` and `echo > /dev/stderr` fail with ENXIO. So these are named pipes. `mkfifo` makes a
-// batch of them in a folder of ours; a name is removed as soon as its script has started.
+// The pipes for the standard input, output and error of scripts. Node.js connects children with sockets, which cannot be opened
+// by name: `cat < /dev/stdin` and `echo > /dev/stderr` fail with ENXIO. So we use named pipes. `mkfifo` creates a batch of them
+// in a folder of this process; a name is removed as soon as its script has started.
 //
-// A pipe:  made --output | input--> ours is open --writer | reader--> the script's is open --spawned--> stream --close--> gone
+// A pipe:  made --output | input--> our end open --writer | reader--> the script's end open --spawned--> stream --close--> gone
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,10 +20,10 @@ const { O_RDONLY, O_WRONLY, O_RDWR, O_NONBLOCK } = constants;
 const openFile = promisify(open);
 const closeFile = promisify(close);
 
-/** To start a program costs a large process milliseconds: 48 scripts share one start. */
+/** Starting a program costs a large process milliseconds, so 48 scripts share one start. */
 const BATCH = 96;
 const PLACES = '/usr/local/bin:/usr/bin:/bin';
-/** How long a script that opens its input once more after the end of it may wait for that end. */
+/** How long a script that reopens its input after the end of the input may wait for that end. */
 const REOPENED_MS = 20;
 
 export class ScriptPipes implements AsyncDisposable {
@@ -32,10 +32,10 @@ export class ScriptPipes implements AsyncDisposable {
   #names: string[] = [];
   #making: Promise<void> | undefined;
   #last = 0;
-  /** Ours alone; undefined until the first pipe is needed. */
+  /** Exclusive to this process; undefined until the first pipe is needed. */
   #dir: string | undefined;
 
-  /** @param mkfifo name or path of the program that makes named pipes */
+  /** @param mkfifo name or path of the program that creates named pipes */
   constructor(clock: Clock, mkfifo = 'mkfifo') {
     this.#clock = clock;
     this.#mkfifo = mkfifo;
@@ -44,7 +44,7 @@ export class ScriptPipes implements AsyncDisposable {
   /** A pipe that a script writes to. */
   async output(): Promise<OutputPipe> {
     return await orNoPipe(async () => {
-      // Opening the end that reads waits for nobody.
+      // Opening the read end does not block.
       const { path, fd } = await this.#open(O_RDONLY | O_NONBLOCK);
       return new OutputPipe(path, fd);
     });
@@ -53,7 +53,7 @@ export class ScriptPipes implements AsyncDisposable {
   /** A pipe that a script reads from. */
   async input(): Promise<InputPipe> {
     return await orNoPipe(async () => {
-      // The end that writes cannot be opened before there is one that reads; this one is both, for a moment.
+      // The write end cannot be opened without a read end, so this descriptor serves as both for a moment.
       const { path, fd: both } = await this.#open(O_RDWR);
       let writer: number | undefined;
       try {
@@ -85,7 +85,7 @@ export class ScriptPipes implements AsyncDisposable {
       } catch (error) {
         await rm(path, { force: true });
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || tries > 1) throw error;
-        // Somebody tidies up the folder of temporary files.
+        // Something cleaned up the folder of temporary files.
         this.#names = [];
         this.#dir = undefined;
       }
@@ -130,14 +130,14 @@ export class OutputPipe {
     this.#reader = reader;
   }
 
-  /** What the script writes. Once it has the other end: a pipe that nobody has opened for writing is at its end. */
+  /** The script's output. Call it after the script has opened the write end: a pipe without writers is at its end. */
   stream(): Readable {
     const fd = this.#reader;
     this.#reader = undefined;
     return new Socket({ ...(fd === undefined ? {} : { fd }), readable: true, writable: false });
   }
 
-  /** The name is needed no longer; nor is the pipe, unless its stream was taken. */
+  /** Removes the name. Also closes the pipe, unless its stream was taken. */
   async release(): Promise<void> {
     const fd = this.#reader;
     this.#reader = undefined;
@@ -160,12 +160,12 @@ export class InputPipe {
     this.#clock = clock;
   }
 
-  /** The script's end, which stays ours to close. */
+  /** The script's end; the caller does not close it. */
   get reader(): number {
     return this.#reader ?? -1;
   }
 
-  /** After the script has started. */
+  /** Call it after the script has started. */
   stream(): Writable {
     const fd = this.#writer;
     this.#writer = undefined;
@@ -174,14 +174,17 @@ export class InputPipe {
     return socket;
   }
 
-  /** The script has started, or could not: without our copy of its end, we see that it reads no more. */
+  /**
+   * Call it when the script has started or failed to start. Closes our copy of its end, so that we notice when it stops
+   * reading.
+   */
   async started(): Promise<void> {
     const fd = this.#reader;
     this.#reader = undefined;
     if (fd !== undefined) await closeFile(fd);
   }
 
-  /** The script has ended. */
+  /** Call it when the script has ended. */
   async release(): Promise<void> {
     this.#released = true;
     const fd = this.#writer;
@@ -192,20 +195,21 @@ export class InputPipe {
   }
 
   /**
-   * A script may open /dev/stdin when all input was written. To open a named pipe waits for somebody who opens it for
-   * writing; with a pipe without a name it would not. So somebody does, and closes it again: the end of the input.
+   * A script may open /dev/stdin after all input was written. Opening a named pipe blocks until another process opens it for
+   * writing, unlike opening an anonymous pipe. So we open it for writing and close it again, which signals the end of the
+   * input.
    */
   #endForLateReaders(): void {
     if (this.#released) return;
     open(this.#path, O_WRONLY | O_NONBLOCK, (error, fd) => {
-      // ENXIO: nobody has it open.
+      // ENXIO: no process has it open.
       if (!error) close(fd, () => undefined);
       if (!this.#released) this.#clock.after(REOPENED_MS, () => this.#endForLateReaders());
     });
   }
 }
 
-/** Opens a script's end of an output by name; never waits, also not when who reads it is gone. */
+/** Opens a script's end of an output by name. Never blocks, even if the reader is gone. */
 export async function openForWriting(path: string): Promise<number> {
   return await orNoPipe(async () => {
     const both = await openFile(path, O_RDWR);
@@ -217,7 +221,7 @@ export async function openForWriting(path: string): Promise<number> {
   });
 }
 
-/** Whatever fails, the script is not at fault: no descriptors left, a full disk, a folder that was tidied up. */
+/** A failure here is not the script's fault: out of descriptors, a full disk, a folder that was cleaned up. */
 async function orNoPipe<T>(make: () => Promise<T>): Promise<T> {
   try {
     return await make();

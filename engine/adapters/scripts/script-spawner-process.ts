@@ -1,5 +1,5 @@
-// The small process that starts scripts (script-spawner.ts): what it is told, and what it tells. It has nothing else in it,
-// so to start a process takes it a millisecond; it ends as soon as whoever started it is gone.
+// The process that spawns scripts (script-spawner.ts), and its messages. It loads nothing else, so spawning takes it a
+// millisecond. It exits as soon as its parent is gone.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,10 +9,10 @@ import { dirname } from 'node:path';
 import { Failure } from '../../runtime/failure.ts';
 import { openForWriting } from './script-pipes.ts';
 
-/** Starts a script in a process group of its own. */
+/** Starts a script in its own process group. */
 export interface SpawnOrder {
   readonly id: number;
-  /** Named pipes of its two outputs. Whoever asks reads them. */
+  /** Named pipes for the two outputs. The sender reads them. */
   readonly stdout: string;
   readonly stderr: string;
   readonly program: string;
@@ -22,7 +22,7 @@ export interface SpawnOrder {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Not needed any more, by somebody who goes on: the folder of the pipes is still theirs. */
+/** Tells the process to exit without removing the folder of the pipes, which its parent still uses. */
 export interface LeaveOrder {
   readonly id: 0;
 }
@@ -38,7 +38,7 @@ export type SpawnReport =
       readonly signal: NodeJS.Signals | null;
     };
 
-/** Resolves when the other side is gone, and the folder of its pipes, which it may not have had the time to remove. */
+/** Resolves when the parent is gone. Removes the folder of its pipes, which the parent may not have had time to do. */
 export async function runSpawner(): Promise<void> {
   let folder: string | undefined;
   process.on('message', (order: SpawnOrder | LeaveOrder) => {
@@ -56,23 +56,23 @@ async function start({ id, program, args, cwd, env, stdout, stderr }: SpawnOrder
     for (const path of [stdout, stderr]) writers.push(await openForWriting(path));
     const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', ...writers] });
     child.once('exit', (code, signal) => report({ id, kind: 'exited', code, signal }));
-    // Nobody is told of its end once the other side is gone.
+    // Once the parent is gone, the end of the script is not reported.
     child.unref();
     await once(child, 'spawn');
     report({ id, kind: 'spawned', pid: child.pid ?? 0 });
   } finally {
-    // The script has its own; as long as these are open, nobody would see that it has closed them.
+    // The script has its own descriptors. While these are open, nobody would notice that it closed them.
     for (const writer of writers) closeSync(writer);
   }
 }
 
 const failed = ({ id }: SpawnOrder, error: unknown): SpawnReport => {
   const { code, message } = error as NodeJS.ErrnoException;
-  // Without a pipe it could not be started just now; the program may well be there.
+  // Without a pipe the script could not be started now, but the program may well exist.
   return { id, kind: 'failed', code: error instanceof Failure ? 'EAGAIN' : code, message };
 };
 
-/** To nobody when it is gone. */
+/** Does nothing when the parent is gone. */
 function report(what: SpawnReport): void {
   if (process.connected) process.send?.(what, () => undefined);
 }

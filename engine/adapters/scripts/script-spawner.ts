@@ -1,8 +1,8 @@
-// Has scripts started by a small process of its own (script-spawner-process.ts). To start a process, the system copies the
-// tables of the memory of whoever starts it: 10 ms and more for one of 300 MB, in which it does nothing else. Outputs come
-// through named pipes, not through that process. It starts with the first script and ends a minute after the last.
+// Spawns scripts through a small separate process (script-spawner-process.ts). To fork, the kernel copies the page tables of
+// the parent. For a process of 300 MB this takes 10 ms and more, during which it is blocked. Outputs come through named pipes,
+// not through that process. It starts with the first script and ends a minute after the last.
 //
-// States:  none --spawn--> starting --connected--> ready --its end--> none   (what ran is lost: `exit` rejects)
+// States:  none --spawn--> starting --connected--> ready --its end--> none   (running scripts are lost: `exit` rejects)
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import type { LeaveOrder, SpawnOrder, SpawnReport } from './script-spawner-proce
 import { closedAfter, type Exit, notSpawned, type ScriptCommand, type SpawnedScript } from './spawned-script.ts';
 
 const IDLE_MS = 60_000;
-/** For a start of the process, and for each script's. */
+/** Deadline for the start of the process, and for the start of each script. */
 const START_MS = 20_000;
 
 interface Run {
@@ -33,7 +33,7 @@ export class ScriptSpawner implements AsyncDisposable {
   readonly #pipes: ScriptPipes;
   readonly #clock: Clock;
   readonly #log: Logger;
-  /** That of `#spawner`, once it is there. */
+  /** The value of `#spawner` once it is available. */
   #live: Spawner | undefined;
   #spawner: Promise<Spawner> | undefined;
   #last = 0;
@@ -49,7 +49,7 @@ export class ScriptSpawner implements AsyncDisposable {
     this.#log = log;
   }
 
-  /** Undefined when there is no process that starts scripts: the caller starts the script by itself. */
+  /** Undefined when the spawner process is not available: the caller then spawns the script itself. */
   async spawn(command: ScriptCommand): Promise<SpawnedScript | undefined> {
     if (this.#over) return undefined;
     this.#cancelIdle();
@@ -58,7 +58,7 @@ export class ScriptSpawner implements AsyncDisposable {
       this.#spawner ??= this.#start();
       return await this.#spawnBy(await this.#spawner, command);
     } catch (error) {
-      // What could not be had once is not asked for again.
+      // A spawner that failed once is not tried again.
       if (!this.#over)
         this.#log.warn({ err: messageOf(error) }, 'no process that starts scripts: they start from here');
       this.#over = true;
@@ -154,14 +154,14 @@ export class ScriptSpawner implements AsyncDisposable {
 
   async #end(): Promise<void> {
     const spawner = await this.#spawner?.catch(() => undefined);
-    // One that is idle may just have been asked for again.
+    // An idle spawner may just have been requested again.
     if (!spawner || (this.#running > 0 && !this.#over)) return;
     this.#live = undefined;
     this.#spawner = undefined;
     const { child } = spawner;
     child.ref();
     if (child.connected) {
-      // Sent before the channel closes, which takes what was sent along.
+      // Disconnect only after the message was sent: closing the channel discards pending messages.
       child.send({ id: 0 } satisfies LeaveOrder, () => child.disconnect());
     }
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');

@@ -1,4 +1,4 @@
-// A script as a process: what is seen of it while it runs, and how this process starts one by itself.
+// A script as a process: its observable state, and how this process spawns one itself.
 
 import { type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,25 +19,25 @@ export interface ScriptCommand {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** In a process group of its own. */
+/** Runs in its own process group. */
 export interface SpawnedScript {
-  /** The error of one that could not be started; undefined once it runs. */
+  /** Resolves with the error if the script could not be started, or with undefined once it runs. */
   readonly spawned: Promise<Error | undefined>;
-  /** Rejects when it is not known any more how it ends. */
+  /** Rejects when its exit status can no longer be known. */
   readonly exit: Promise<Exit>;
-  /** It has ended, and nobody holds its outputs any more. */
+  /** Resolves when it has ended and no process holds its outputs. */
   readonly closed: Promise<void>;
-  /** Of its group; 0 before it runs. */
+  /** The id of its process group; 0 before it runs. */
   readonly pid: number;
-  /** None when there were no descriptors left to make them. */
+  /** Undefined when there were no descriptors left to create them. */
   readonly stdin: Writable | undefined;
   readonly stdout: Readable | undefined;
   readonly stderr: Readable | undefined;
 }
 
 /**
- * Started by this process itself. The system copies the tables of the whole memory for that, which takes a large process
- * tens of milliseconds: see script-spawner.ts.
+ * Spawns the script from this process. The kernel copies the page tables for that, which takes a large process tens of
+ * milliseconds: see script-spawner.ts.
  */
 export async function spawnHere(
   { program, args, cwd, env }: ScriptCommand,
@@ -78,20 +78,20 @@ export async function spawnHere(
     await stdin?.release();
     return notSpawned(error as Error);
   } finally {
-    // The script has its own; as long as these are open, nobody would see that it has closed them.
+    // The script has its own descriptors. While these are open, nobody would notice that it closed them.
     for (const writer of writers) closeSync(writer);
     for (const output of outputs) await output.release();
     await stdin?.started();
   }
 }
 
-/** It has ended, and its outputs have. */
+/** Resolves when the script has ended and its outputs are closed. */
 export async function closedAfter(exit: Promise<Exit>, outputs: readonly (Readable | undefined)[]): Promise<void> {
   const closing = outputs.map((stream) => stream && !stream.closed && once(stream, 'close').catch(() => undefined));
   await Promise.all([exit, ...closing]);
 }
 
-/** @param error why it runs not */
+/** @param error why it did not start */
 export function notSpawned(error: Error): SpawnedScript {
   const never = new Promise<never>(() => undefined);
   const spawned = Promise.resolve(error);

@@ -1,5 +1,5 @@
-// Writes what the owner said about a dataset into the control schema of one target. Two statements, whatever the
-// metadata holds, because the target's database may be far away.
+// Writes a dataset's metadata into the control schema of one target. Always two statements, because the target's database may
+// be far away.
 
 import type { TargetId } from '../../model/ids.ts';
 import { originalOf } from '../../model/metadata.ts';
@@ -18,7 +18,7 @@ export interface ControlTarget {
   readonly schema: string;
 }
 
-/** False, with nothing written, when a holder with a higher token wrote before. Part of the caller's transaction. */
+/** False, with nothing written, when a holder with a higher token has written before. Runs in the caller's transaction. */
 export async function writeControlDocument(
   sql: Sql,
   target: ControlTarget,
@@ -37,8 +37,7 @@ export async function writeControlDocument(
 }
 
 /**
- * The update of the dataset's own row by its targets, the liveliest and most visible first: what is said of the whole
- * dataset follows from them.
+ * Updates the dataset's own row from its targets: the most active status and the most visible accessibility win.
  * @param dataset placeholder of its id
  */
 export const summarise = (schema: string, dataset: string): string => `
@@ -50,7 +49,7 @@ export const summarise = (schema: string, dataset: string): string => `
         from ${schema}.dataset_install where dataset_id = ${dataset} having count(*) > 0) i
   where d.dataset_id = ${dataset} and (d.deleted_status, d.accessibility) <> (i.deleted_status, i.accessibility)`;
 
-/** CTEs; `upserted` is empty, and nothing happens, when the token is too low. */
+/** CTEs. `upserted` is empty, and nothing is written, when the token is too low. */
 function upserts(
   { id, displayName, schema }: ControlTarget,
   { owner, dataset, metadata, category, showVisibility }: ControlDocument,
@@ -97,8 +96,8 @@ const removals = ({ schema }: ControlTarget, tables: readonly ControlRows[]): st
   );
 
 /**
- * A statement of its own, since one cannot put a row where it removes one. It names every table, those without rows too,
- * so that it has one text and is planned once: its planning takes longer than it does.
+ * A separate statement, because one statement cannot insert a row where it deletes one. It names every table, even those
+ * without rows, so that its text is constant and it is planned once: planning takes longer than execution.
  */
 async function insertRows(
   sql: Sql,

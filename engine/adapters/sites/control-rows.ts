@@ -1,4 +1,4 @@
-// A dataset's metadata as rows of the control schema: which table holds which part, in the owner's order.
+// A dataset's metadata as rows of the control schema: which table contains which part, in the owner's order.
 
 import { type DatasetMetadata, shortName } from '../../model/metadata.ts';
 import type { SqlType } from '../postgres/sql-parameters.ts';
@@ -10,13 +10,13 @@ type ArrayType = Extract<SqlType, `${string}[]`>;
 /** All rows of one table for one dataset. */
 export interface ControlRows {
   readonly table: string;
-  /** Beside `dataset_id`. */
+  /** Without `dataset_id`. */
   readonly columns: Readonly<Record<string, ArrayType>>;
-  /** Values in the order of the columns; text is fit to be stored. */
+  /** Values in the order of the columns; text is made storable. */
   readonly rows: readonly (readonly (string | number | boolean | null)[])[];
 }
 
-/** Every child table of the metadata, those without rows too. */
+/** Every child table of the metadata, including those without rows. */
 export function controlRows(metadata: DatasetMetadata): readonly ControlRows[] {
   const characteristics = metadata.datasetCharacteristics;
   const identifiers = metadata.externalIdentifiers;
@@ -151,7 +151,7 @@ export function controlRows(metadata: DatasetMetadata): readonly ControlRows[] {
   ];
 }
 
-/** A table without an order of its own. */
+/** A table without a position column. */
 function single(table: string, columns: Record<string, ArrayType>, rows: readonly (readonly Cell[])[]): ControlRows {
   return { table, columns, rows: rows.map((row) => row.map(storable)) };
 }

@@ -1,10 +1,10 @@
-// What one install target knows of a dataset: the columns to select from its control schema, and their reading.
+// What one install target knows of a dataset: the columns to select from its control schema, and how to map them.
 
 import type { InstallKind, InstallStatus } from '../../model/status.ts';
 import type { ObjectVersion, SyncPart } from '../../ports/catalog.ts';
 import type { ControlState } from '../../ports/install-target.ts';
 
-/** To select from the schema's `dataset d` and `dataset_install i`; `schema` is a quoted identifier. */
+/** Columns of the schema's `dataset d` and `dataset_install i`; `schema` is a quoted identifier. */
 export const controlStateColumns = (schema: string): string => `
   d.type_name, d.type_version, i.deleted_status,
   (select json_agg(json_build_array(m.install_type, m.status, m.message, (extract(epoch from m.updated) * 1000)::bigint))

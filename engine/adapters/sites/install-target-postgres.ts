@@ -1,5 +1,6 @@
-// One install target: its part of a control schema, which it may share with other targets. Every write first takes the
-// dataset's row and refuses a lease token lower than the last one. What can be one statement is one.
+// One install target: its part of a control schema, which it may share with other targets. Every write first locks the
+// dataset's row and rejects a lease token that is lower than the last one. Each operation uses a single statement where
+// possible.
 
 import type { DatasetId, TargetId, UserId } from '../../model/ids.ts';
 import type { InstallKind, InstallStatus } from '../../model/status.ts';
@@ -16,7 +17,7 @@ import { type ControlStateRow, controlState, controlStateColumns } from './contr
 export interface InstallTargetOptions {
   readonly id: TargetId;
   readonly displayName: string;
-  /** The control schema; named in every statement, because targets with different schemas may share a pool. */
+  /** The control schema. Named in every statement, because targets with different schemas may share a pool. */
   readonly schema: string;
   /** See {@link InstallTarget.dataSchema}. */
   readonly dataSchema: string;
@@ -42,7 +43,7 @@ export class PostgresInstallTarget implements InstallTarget {
   async writeDataset(document: ControlDocument, token: number, signal: AbortSignal): Promise<void> {
     const target = { id: this.id, displayName: this.#displayName, schema: this.#schema };
     await this.#db.transaction(async (sql) => {
-      // A statement of its own: the next one must see what a target of the same schema has just committed.
+      // A separate statement, because the next one must see what a target with the same schema has just committed.
       await sql.query(LOCK, [`${this.#schema} ${document.dataset}`], 'control-lock');
       if (!(await writeControlDocument(sql, target, document, token))) throw this.#leaseLost(document.dataset);
     }, signal);
@@ -155,8 +156,8 @@ export class PostgresInstallTarget implements InstallTarget {
   }
 
   /**
-   * CTEs that lock the dataset's row under our token: `taken` is empty, and whatever hangs on it does nothing, when a
-   * holder with a higher token wrote before or this target has no row.
+   * CTEs that lock the dataset's row under our token. If a holder with a higher token has written before, or this target has no
+   * row, `taken` is empty and the CTEs that depend on it do nothing.
    */
   #fence(dataset: DatasetId, token: number, parameters: SqlParameters): string[] {
     const s = this.#schema;

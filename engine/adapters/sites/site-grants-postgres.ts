@@ -1,4 +1,4 @@
-// Grants in the control schema of one target, which it may share with others: whoever comes first tells them for all.
+// Grants in the control schema of one target. Other targets may share the schema; the first to write updates it for all.
 
 import type { TargetId } from '../../model/ids.ts';
 import type { GrantChange, SiteGrants } from '../../ports/site-grants.ts';

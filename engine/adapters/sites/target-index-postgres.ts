@@ -1,5 +1,5 @@
-// Which datasets one install target knows, page by page, from its part of a control schema. Each page is one short
-// statement on an index: nothing is held between two of them, however long the caller takes.
+// Which datasets one install target knows, page by page, from its part of a control schema. Each page is one short indexed
+// query. Nothing is held between pages, however long the caller takes.
 
 import type { DatasetId, TargetId, UserId } from '../../model/ids.ts';
 import { type DatasetAddress, datasetPrefix } from '../../model/object-key.ts';
@@ -10,7 +10,7 @@ import { type ControlStateRow, controlState, controlStateColumns } from './contr
 
 export interface TargetIndexOptions {
   readonly id: TargetId;
-  /** The control schema; named in the statement, because targets with different schemas may share a pool. */
+  /** The control schema. Named in the statement, because targets with different schemas may share a pool. */
   readonly schema: string;
 }
 
@@ -36,7 +36,7 @@ export class PostgresTargetIndex implements TargetIndex {
     signal: AbortSignal,
   ): Promise<readonly InstalledDataset[]> {
     signal.throwIfAborted();
-    // Every address is greater than the empty text.
+    // Every address is greater than the empty string.
     const values = [this.#id, after ? datasetPrefix(after) : '', limit];
     const rows = await this.#db.query<PageRow>(this.#page, values, statementName(this.#page));
     return rows.map((row) => ({ owner: row.owner, dataset: row.dataset_id, control: controlState(row) }));
@@ -44,8 +44,8 @@ export class PostgresTargetIndex implements TargetIndex {
 }
 
 /**
- * `offset 0` keeps the planner from joining in another order than that of the index dataset_store_order. Selected, the
- * bounds are unknown to it: one plan wherever a page begins, and none that sorts what is left.
+ * `offset 0` keeps the planner from joining in another order than the index dataset_store_order. Bounds in subselects are
+ * unknown to the planner, so it uses one plan wherever a page begins, without sorting.
  */
 function pageStatement(schema: string): string {
   const order = `(d.owner::text || '/' || d.dataset_id || '/') collate "C"`;

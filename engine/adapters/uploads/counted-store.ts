@@ -1,8 +1,8 @@
-// The object store of the installer, through which every byte that is kept for an owner goes: what is put is counted before
-// it is stored, refused when the owner's quota has no room for it, and what is removed is given back. What lies under raw/
-// is counted by the uploads (ports/uploads.ts), and flags are empty.
+// The installer's object store, which counts every byte that is stored for an owner. A put is counted before it is stored, and
+// rejected when it exceeds the owner's quota. A removal is subtracted. Files under raw/ are counted by the uploads
+// (ports/uploads.ts), and flags are empty.
 //
-// A process that dies in between leaves entries that count too much; `sweep` counts them anew.
+// A process that crashes in between leaves entries that count too much; `sweep` recounts them.
 
 import { stat } from 'node:fs/promises';
 import { Readable, Transform } from 'node:stream';
@@ -16,26 +16,29 @@ import type { Logger } from '../../runtime/log.ts';
 import { type Clock, deadline } from '../../runtime/time.ts';
 
 export interface CountedStoreOptions {
-  /** Bytes that one owner may keep. */
+  /** Quota per owner, in bytes. */
   readonly quotaBytes: number;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** What is reserved at a time for a stream of which nobody says how long it is. */
+/** Reservation step for a stream of unknown length. */
 const STEP_BYTES = 1024 * 1024;
-/** How long it may take to write down what came of an object; does not end with the caller's patience. */
+/** Deadline for recording the outcome of an object. Independent of the caller's signal. */
 const SETTLE_MS = 10_000;
-/** Changes of one object at once that are waited out; more are left to the sweep. */
+/** How often concurrent changes of one object are retried; after that the sweep handles it. */
 const LOOKS = 5;
-/** Datasets that are to be counted anew, when the database was away; more are found once this process has ended. */
+/**
+ * How many datasets are remembered for a recount while the database is unavailable. The rest is found after this process has
+ * ended.
+ */
 const UNSETTLED = 10_000;
 
 export class CountedStore implements ObjectStore {
   readonly #store: ObjectStore;
   readonly #kept: KeptBytes;
   readonly #options: CountedStoreOptions;
-  /** Objects whose entries this process still holds, because the database or the store could not be asked. */
+  /** Objects whose entries this process still holds because the database or the store did not respond. */
   readonly #unsettled = new Map<string, KeptObject>();
 
   constructor(store: ObjectStore, kept: KeptBytes, options: CountedStoreOptions) {
@@ -84,7 +87,7 @@ export class CountedStore implements ObjectStore {
     }
   }
 
-  /** Counts anew what dead processes left, and what was never counted. Returns the number of datasets. */
+  /** Recounts what crashed processes left, and what was never counted. Returns the number of datasets. */
   async sweep(signal: AbortSignal): Promise<number> {
     for (const [key, object] of this.#unsettled) {
       this.#unsettled.delete(key);
@@ -110,7 +113,7 @@ export class CountedStore implements ObjectStore {
     await this.#kept.recount(at, before, listed, signal);
   }
 
-  /** The body counts on its way: the quota has room for a byte before the store gets it. */
+  /** Counts the body while it streams: each byte is reserved in the quota before the store gets it. */
   async #putUncounted(
     key: string,
     source: Readable,
@@ -132,7 +135,7 @@ export class CountedStore implements ObjectStore {
     throw put.refusal ?? (piped.status === 'rejected' ? piped.reason : stored.reason);
   }
 
-  /** @param outcome undefined = it is not known what came of the object */
+  /** @param outcome undefined = the object's outcome is unknown */
   async #settle(
     object: KeptObject,
     turn: number,
@@ -144,7 +147,7 @@ export class CountedStore implements ObjectStore {
     if (!settled) await this.#look(object);
   }
 
-  /** Never rejects: an entry that stays held counts too much, until the sweep. */
+  /** Never rejects: an entry that stays held counts too much until the sweep. */
   async #look(object: KeptObject): Promise<void> {
     const key = datasetPrefix(object) + object.name;
     using patience = this.#patience();
@@ -167,7 +170,7 @@ export class CountedStore implements ObjectStore {
   }
 }
 
-/** What one put has reserved. */
+/** The reservation of one put. */
 class CountedPut {
   readonly #object: KeptObject;
   readonly #kept: KeptBytes;
@@ -183,7 +186,7 @@ class CountedPut {
     this.#quotaBytes = quotaBytes;
   }
 
-  /** `rejected` when the quota has no room for so many bytes. */
+  /** `rejected` when the quota does not have room for this many bytes. */
   async reserve(bytes: number, signal: AbortSignal): Promise<void> {
     const refused = await this.#try(bytes, signal);
     if (refused === undefined) return;
@@ -191,13 +194,13 @@ class CountedPut {
     throw this.refusal;
   }
 
-  /** A step ahead when there is room for it. */
+  /** Reserves a step ahead if there is room for it. */
   async admit(bytes: number, signal: AbortSignal): Promise<void> {
     if (bytes <= this.#reserved) return;
     if ((await this.#try(bytes + STEP_BYTES, signal)) !== undefined) await this.reserve(bytes, signal);
   }
 
-  /** What is used already, when it does not fit. */
+  /** Returns the bytes in use if it does not fit. */
   async #try(bytes: number, signal: AbortSignal): Promise<number | undefined> {
     const rules = rulesOf(this.#object.name);
     const options = rules === 'counted only' ? {} : { ...rules, limitBytes: this.#quotaBytes };
@@ -209,7 +212,7 @@ class CountedPut {
   }
 }
 
-/** Undefined for what is not counted here. */
+/** Undefined for objects that are not counted here. */
 function countedObject(key: string): KeptObject | undefined {
   const parsed = parseKey(key);
   if (parsed === undefined || parsed === 'foreign' || !isCounted(parsed)) return undefined;
@@ -222,7 +225,7 @@ function isCounted(key: ObjectKey): boolean {
   return key.kind !== 'object' || (key.object !== 'delete-flag' && key.object !== 'revised-flag');
 }
 
-/** What takes rights away, or says why something failed, is counted and never refused. */
+/** Documents that revoke rights or explain a failure are counted but never rejected. */
 function rulesOf(name: string): 'counted only' | Pick<ReserveOptions, 'replacesRaw' | 'onlyNew'> {
   if (name === 'upload-error.json' || name.endsWith('/share-receipt.json')) return 'counted only';
   if (name.endsWith('/share-offer.json')) return { onlyNew: true };

@@ -1,5 +1,5 @@
-// Whether the disks that this process writes to have room. Below its floor a disk is taken for full: the last bytes are for
-// what must go on, such as deletions, the log and the database.
+// Checks free space on the disks that this process writes to. Below its floor a disk counts as full: the rest is reserved for
+// what must continue, such as deletions, the log and the database.
 
 import type { StatsFs } from 'node:fs';
 import { statfs } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { type Clock, deadline } from '../../runtime/time.ts';
 import { unlessAborted } from '../../runtime/wait.ts';
 
 export interface WrittenFolder {
-  /** What it is, for people: `the object store`. */
+  /** Description for people: `the object store`. */
   readonly role: string;
   readonly folder: string;
 }
@@ -21,24 +21,24 @@ export interface DiskSpace {
   readonly sizeBytes: number;
 }
 
-/** Of the disk that the folder lies on. */
+/** Reads the disk of the folder. */
 export type ReadDisk = (folder: string) => Promise<DiskSpace>;
 
 export interface DiskFloorOptions {
   readonly folders: readonly WrittenFolder[];
-  /** Of the disk's size. */
+  /** Percentage of the disk's size. */
   readonly floorPercent: number;
-  /** The floor is no lower than this. */
+  /** Minimum of the floor. */
   readonly floorBytes: number;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Default: what the system says. */
+  /** Default: statfs. */
   readonly readDisk?: ReadDisk;
 }
 
-/** What was read is good for so long: much may be written meanwhile, but less than what is below the floor. */
+/** How long a reading is used. Much may be written in the meantime, but less than the reserve below the floor. */
 const FRESH_MS = 1_000;
-/** A disk of the network that hangs holds nobody up longer; it is taken to be as it was. */
+/** Deadline for a network disk that hangs; the last reading is then used. */
 const READ_MS = 2_000;
 
 export class DiskFloor implements DiskRoom {
@@ -53,7 +53,7 @@ export class DiskFloor implements DiskRoom {
 
   async lack(): Promise<string | undefined> {
     if (this.#options.clock.now() - this.#readMs >= FRESH_MS) {
-      // Whoever asks meanwhile waits for the same answer.
+      // Concurrent callers share one reading.
       this.#reading ??= this.#read().finally(() => {
         this.#reading = undefined;
       });
@@ -91,7 +91,7 @@ export class DiskFloor implements DiskRoom {
   }
 }
 
-/** Of the folder, or of the nearest above it that is there: some are made with the first thing that is put there. */
+/** Disk of the folder, or of its nearest existing ancestor: some folders are created with their first file. */
 export const diskOf: ReadDisk = async (folder) => {
   const { bavail, blocks, bsize } = await statsOf(folder);
   return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };

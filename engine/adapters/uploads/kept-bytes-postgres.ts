@@ -14,14 +14,14 @@ import type {
 } from '../../ports/kept-bytes.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 
-/** Datasets that one look for stale entries finds. */
+/** Datasets that one query for stale entries returns. */
 const STALE_AT_ONCE = 100;
 
 const LOCK_COUNTER = `used as (
   insert into owner_usage as u (owner_id, bytes) values ($2::numeric, 0)
   on conflict (owner_id) do update set bytes = u.bytes returning u.bytes)`;
 
-/** Under the lock of the counter, the entry is read as it is now and not as it was when the statement began. */
+/** Under the counter's lock this reads the entry's current state, not the state when the statement began. */
 const RESERVE = `
   with ${LOCK_COUNTER},
   known as materialized (
@@ -73,7 +73,7 @@ const SNAPSHOT = `
   where k.dataset_id = $1::text and k.owner_id = $2::numeric
     and (k.holder is null or k.holder = 0 or not instance_alive(k.holder))`;
 
-/** A name that was not in the snapshot and is there now was put meanwhile. */
+/** A name that is listed but not in the snapshot was put in the meantime. */
 const RECOUNT = `
   with ${LOCK_COUNTER},
   listed as (select * from unnest($3::text[], $4::bigint[]) l (name, bytes)),
@@ -95,7 +95,7 @@ export class PostgresKeptBytes implements KeptBytes {
   readonly #db: Pick<Postgres, 'query'>;
   readonly #instance: number;
 
-  /** @param instance this process's id; while its session lock is held, what it holds is not stale */
+  /** @param instance this process's id; while its session lock is held, its entries are not stale */
   constructor(db: Pick<Postgres, 'query'>, instance: number) {
     this.#db = db;
     this.#instance = instance;

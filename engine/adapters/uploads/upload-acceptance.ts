@@ -1,4 +1,4 @@
-// The statement behind the 202: it turns the reservation of an upload into a dataset.
+// The statement behind the 202: it turns an upload's reservation into a dataset.
 
 import type { FileEntry } from '../../model/metadata.ts';
 import type { AcceptedUpload } from '../../ports/uploads.ts';
@@ -8,12 +8,12 @@ import { insertFiles } from '../catalog/dataset-files.ts';
 import type { SqlParameters } from '../postgres/sql-parameters.ts';
 import { storableJson } from '../postgres/storable-text.ts';
 
-/** The dataset's rows, made from its `receiving` row, which becomes `accepted`; returns no row when that is gone. */
+/** Creates the dataset's rows from its `receiving` row, which becomes `accepted`. Returns no row if that row is gone. */
 export function acceptStatement(upload: AcceptedUpload, instance: number, parameters: SqlParameters): string {
   const received =
     upload.source.kind === 'files'
       ? parameters.add(sumOf(upload.source.files), 'bigint')
-      : // Nothing has come yet: what was reserved stays counted until the lane has fetched it.
+      : // Nothing was downloaded yet: the reservation stays counted until the lane has downloaded the URL.
         `greatest(r.reserved_bytes - ${parameters.add(sumOf(besides(upload)), 'bigint')}, 0)`;
   const ctes = [
     `received as materialized (
@@ -53,7 +53,7 @@ const besides = ({ others = [], documents, properties }: AcceptedUpload): readon
 
 const sumOf = (files: readonly FileEntry[]): number => files.reduce((sum, { size }) => sum + size, 0);
 
-/** What is kept beside the raw files; where that is not known, the sweep counts the dataset. */
+/** Objects besides the raw files. If they are unknown, the sweep counts the dataset. */
 function keptObjects(upload: AcceptedUpload, parameters: SqlParameters): string {
   const { owner, others } = upload;
   const kept = others ? besides(upload) : [{ name: '', size: 0 }];

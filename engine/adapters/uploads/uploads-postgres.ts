@@ -20,16 +20,16 @@ import { storableJson } from '../postgres/storable-text.ts';
 import { acceptStatement } from './upload-acceptance.ts';
 
 export interface UploadsOptions {
-  /** This process's instance id: while its session lock is held, its `receiving` rows are nobody's orphans. */
+  /** This process's instance id: while its session lock is held, its `receiving` rows are not orphans. */
   readonly instance: number;
-  /** Puts jobs into the job table within the caller's transaction and wakes the lane after its commit. */
+  /** Inserts jobs in the caller's transaction and wakes the lane after its commit. */
   readonly enqueueJobs: (sql: Sql, requests: readonly JobRequest[]) => Promise<void>;
 }
 
 export class PostgresUploads implements Uploads {
   readonly #db: Pick<Postgres, 'query' | 'transaction'>;
   readonly #options: UploadsOptions;
-  /** To be given up; the database has not said yet whether they are. */
+  /** Uploads to give up for which the database has not confirmed it yet. */
   readonly #undecided = new Set<DatasetId>();
 
   constructor(db: Pick<Postgres, 'query' | 'transaction'>, options: UploadsOptions) {
@@ -45,7 +45,7 @@ export class PostgresUploads implements Uploads {
     return row?.fits ?? false;
   }
 
-  /** Also for an accepted upload, whose URL the upload lane fetches. */
+  /** Also for an accepted upload, whose URL the upload lane downloads. */
   async grow(dataset: DatasetId, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
     for (const statement of [GROW_RECEIVING, GROW_ACCEPTED]) {
@@ -79,7 +79,7 @@ export class PostgresUploads implements Uploads {
       `update upload set holder = $2 where dataset_id = $1 and state = 'receiving' returning dataset_id`,
       [dataset, NOBODY],
     );
-    // A statement of its own, which sees the acceptance that the one before may have waited for.
+    // A separate statement, which sees the acceptance for which the first one may have waited.
     const accepted =
       given.length > 0
         ? []
@@ -126,7 +126,7 @@ export class PostgresUploads implements Uploads {
   async fetched(dataset: DatasetId, lease: Lease, files: readonly FileEntry[], signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const parameters = new SqlParameters();
-    // What was left out at the door stays said.
+    // What was left out on receipt stays recorded.
     const source = { kind: 'files', files } satisfies UploadSource;
     const [row] = await this.#db.query<{ ours: boolean }>(
       `with ${fence(dataset, lease, parameters)},
@@ -139,7 +139,7 @@ export class PostgresUploads implements Uploads {
     if (!row?.ours) throw leaseLost(dataset);
   }
 
-  /** Under this lease no job that waits for the upload can be claimed: whichever is without a trace yet begins with it. */
+  /** While we hold this lease, no job that waits for the upload can be claimed. Jobs without a trace get the upload's trace. */
   async settle(dataset: DatasetId, lease: Lease, rawBytes: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const parameters = new SqlParameters();
@@ -188,7 +188,7 @@ export class PostgresUploads implements Uploads {
   }
 }
 
-/** What is dead waits for a person, and holds back nobody. */
+/** Dead jobs wait for a person, so they do not count. */
 const WAITING = `
   select count(*)::int as jobs from (
     select from job where lane in ('upload', 'import', 'install') and owner = $1::numeric and run_at < 'infinity' limit $2) j`;
@@ -207,14 +207,14 @@ const BEGIN = `
     on conflict (dataset_id) do nothing returning dataset_id)
   select used.bytes + $3::bigint <= $4::bigint as fits, exists (select from opened) as opened from used`;
 
-/** No process has this id: what it holds is an orphan. */
+/** No process has this id, so its rows are orphans. */
 const NOBODY = 0;
-/** More than so many, while the database is away, are left until this process ends. */
+/** While the database is unavailable, more than this many are left until this process ends. */
 const UNDECIDED = 10_000;
 
 /**
- * Taken from their processes in the same statement: one that only seemed dead (its connection was lost for a moment) comes
- * back under its number, and what it accepted then would be swept.
+ * Takes the rows from their processes in the same statement. A process may only seem dead, because it lost its connection for a
+ * moment. It would return with the same id and accept an upload that is then swept.
  */
 const ORPHANS = `
   with taken as (
@@ -228,7 +228,7 @@ const REOPEN = `
   where not exists (select from dataset d where d.dataset_id = $1::text)
   on conflict (dataset_id) do nothing returning dataset_id`;
 
-/** @param held locks one row {dataset_id, owner_id, bytes}; no row of the result: nothing to grow */
+/** @param held selects and locks one row {dataset_id, owner_id, bytes}; without that row the result is empty */
 const growStatement = (held: string, table: string, column: string): string => `
   with held as (${held}),
   used as (
