@@ -10,7 +10,7 @@ import { RESTRICTION_LEVELS } from '../../engine/model/access-rights.ts';
 import { isEmail } from '../../engine/model/mail-address.ts';
 import type { CuratedDataset } from '../../engine/ports/access-catalogue.ts';
 import { messageOf, rejected } from '../../engine/runtime/failure.ts';
-import { FaultList } from '../../http/installer/checks/fault-list.ts';
+import { FaultList } from '../../http/installer/metadata/input.ts';
 import type { FieldPath } from '../../http/kernel/input/faults.ts';
 import { compileSchema } from '../../http/kernel/input/json-schema.ts';
 import { Type } from '../../http/kernel/openapi/schema-node.ts';

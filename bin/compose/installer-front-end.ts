@@ -11,7 +11,7 @@ import type { Grants } from '../../engine/ports/grants.ts';
 import type { ProcessSettings } from '../../engine/ports/process-settings.ts';
 import { formatDuration } from '../../engine/runtime/duration.ts';
 import type { Tunable } from '../../engine/runtime/tunable.ts';
-import { liveInstallStatus } from '../../http/installer/details/live-status.ts';
+import { liveInstallStatus } from '../../http/installer/live-status.ts';
 import { installerRoutes } from '../../http/installer/routes.ts';
 import type { AuthSettings } from '../../http/kernel/auth/authenticate.ts';
 import type { HealthCheck } from '../../http/kernel/pipeline/ops.ts';

@@ -4,7 +4,7 @@
 import type { TObject, TProperties } from 'typebox';
 import { APPROVAL_STATUSES, REQUEST_STATUSES } from '../../engine/model/access-request.ts';
 import { RESTRICTION_LEVELS } from '../../engine/model/access-rights.ts';
-import { UserIdOutput } from '../installer/schema/people.ts';
+import { UserIdOutput } from '../installer/people.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 
 const CLOSED = { additionalProperties: false } as const;

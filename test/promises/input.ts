@@ -163,9 +163,9 @@ export const INPUT: readonly PromiseRow[] = [
     promise: 'Refused metadata leave nothing stored, and hostile ones get a short answer.',
     heldBy: [
       { file: 'test/http/installer/create-refusals.test.ts', test: 'refuses …, and leaves nothing' },
-      { file: 'test/http/installer/checks/details-check.test.ts', test: 'hostile bodies are refused without harm' },
+      { file: 'test/http/installer/metadata/details-check.test.ts', test: 'hostile bodies are refused without harm' },
       {
-        file: 'test/http/installer/checks/details-check.test.ts',
+        file: 'test/http/installer/metadata/details-check.test.ts',
         test: 'a body of 100,000 faults gets a short answer, soon',
       },
       {
