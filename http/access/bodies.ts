@@ -1,19 +1,24 @@
-// Small JSON bodies: 400 for what is no JSON or has the wrong top-level type, 422 with every fault for the rest.
+// Bodies of the dataset access service (docs/contract/access.md): readers, shared parts of the schemas, dates. A body that is
+// not JSON or has the wrong top-level type is answered 400; all other faults are reported together in one 422.
+//
+// A user id is a JSON integer on the wire and decimal text in the program. Therefore bodies are validated without it, and
+// documented with it.
 
 import type { IncomingMessage } from 'node:http';
 import type { Static, TObject, TProperties } from 'typebox';
+import { RESTRICTION_LEVELS } from '../../engine/model/access-rights.ts';
+import { UserIdOutput } from '../installer/people.ts';
 import { readJson } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import { Faults } from '../kernel/input/faults.ts';
 import { compileSchema } from '../kernel/input/json-schema.ts';
+import { Type } from '../kernel/openapi/schema-node.ts';
 import { badRequest } from '../kernel/pipeline/errors.ts';
 
 const MAX_BODY_BYTES = 512 * 1024;
 
-/** Reads an object. Fields that are null count as absent; the caller adds further faults and throws them. */
-export type ObjectReader<Body> = (
-  request: IncomingMessage,
-) => Promise<{ readonly body: Body; readonly faults: Faults }>;
+/** Reads an object. Fields that are null count as absent. The caller adds further faults and throws them. */
+type ObjectReader<Body> = (request: IncomingMessage) => Promise<{ readonly body: Body; readonly faults: Faults }>;
 
 export function objectReader<Properties extends TProperties>(
   schema: TObject<Properties>,
@@ -37,7 +42,7 @@ export interface PatchItem {
   readonly value: unknown;
 }
 
-/** The items of a JSON patch, one or more; which of them are allowed is the caller's to say. */
+/** The items of a JSON patch, at least one. The caller decides which of them are allowed. */
 export async function readPatch(request: IncomingMessage): Promise<readonly PatchItem[]> {
   const read = await readJson(request, MAX_BODY_BYTES);
   if (!Array.isArray(read)) throw badRequest(`the body is ${describeValue(read)}; a list of patch items is needed`);
@@ -55,7 +60,7 @@ function patchItem(item: unknown, i: number, faults: Faults): PatchItem {
   return { op: String(op), path: String(path), value };
 }
 
-/** The value of a patch that may only replace one flag; of several items the last decides. */
+/** The value of a patch that may only replace one flag. The last item wins. */
 export async function readFlagPatch(request: IncomingMessage, path: string): Promise<boolean> {
   const items = await readPatch(request);
   const faults = new Faults();
@@ -68,3 +73,54 @@ export async function readFlagPatch(request: IncomingMessage, path: string): Pro
   if (!faults.empty) throw faults.refusal();
   return items.at(-1)?.value === true;
 }
+
+export const CLOSED = { additionalProperties: false } as const;
+/** The largest number of characters in a text. */
+export const MAX_TEXT = 32_768;
+export const text = Type.String({ maxLength: MAX_TEXT });
+export const id = Type.Integer({ format: 'int64', minimum: 1 });
+export const count = Type.Integer({ format: 'int64', minimum: 0 });
+export const level = Type.Enum([...RESTRICTION_LEVELS]);
+
+/** The schema of a body as it is documented. */
+export const documented = <Properties extends TProperties>(schema: TObject<Properties>): object => ({
+  ...schema,
+  properties: { ...schema.properties, userId: { ...UserIdOutput } },
+});
+
+export const PatchItems = Type.Array(
+  Type.Object({
+    op: Type.String(),
+    path: Type.String(),
+    value: Type.Optional(Type.Unknown()),
+    from: Type.Optional(Type.String()),
+  }),
+);
+
+export const User = Type.Object({
+  userId: UserIdOutput,
+  firstName: Type.String(),
+  lastName: Type.String(),
+  organization: Type.String(),
+  email: Type.String(),
+});
+
+export const paged = (item: ReturnType<typeof Type.Object>) =>
+  Type.Object({ data: Type.Array(item), rows: count, offset: count, total: count });
+
+const DATE = /^(\d{4})-(\d\d)-(\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
+
+/** Parses a date, or a date and time, of ISO 8601; in UTC if it has no offset. Undefined for anything else. */
+export function parseDate(text: string): Date | undefined {
+  const [, year = '', month = '', day = '', offset] = DATE.exec(text) ?? [];
+  if (year === '' || Number(year) < 1) return undefined;
+  // JavaScript would read days beyond the end of a month as days of the next month.
+  const calendar = new Date(0);
+  calendar.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+  if (calendar.getUTCMonth() !== Number(month) - 1 || calendar.getUTCDate() !== Number(day)) return undefined;
+  const date = new Date(text.includes('T') && offset === undefined ? `${text}Z` : text);
+  return Number.isNaN(date.getTime()) ? undefined : date;
+}
+
+/** The contract's `datetime-only`: UTC without an offset. */
+export const dateTimeOnly = (date: Date): string => date.toISOString().slice(0, -1);

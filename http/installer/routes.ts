@@ -1,4 +1,4 @@
-// The installer's routes, with everything they stand on handed in.
+// The routes of the installer API, and what they depend on.
 
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';

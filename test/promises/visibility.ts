@@ -117,7 +117,7 @@ export const VISIBILITY: readonly PromiseRow[] = [
     id: 'access-decisions',
     promise: 'Nobody decides about their own access request, and the last owner of the service stays.',
     heldBy: [
-      { file: 'test/http/access/patch-table.test.ts', test: 'nobody decides about an own request' },
+      { file: 'test/http/access/end-user-patch.test.ts', test: 'nobody decides about an own request' },
       { file: 'test/http/access/staff.test.ts', test: 'two owners who demote each other at once leave one' },
     ],
   },

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { parseDate } from '../../../http/access/dates.ts';
+import { parseDate } from '../../../http/access/bodies.ts';
 
 const told = (text: string): string | undefined => parseDate(text)?.toISOString();
 

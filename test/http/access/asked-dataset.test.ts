@@ -1,7 +1,7 @@
 // Deployed front ends look a user's study up under the dataset's id with a text before it.
 
 import t from 'tap';
-import { StudyIds } from '../../../http/access/study-ids.ts';
+import { StudyIds } from '../../../http/access/asked-dataset.ts';
 import { type App, accessApp, asks, replace } from './access-app.ts';
 
 const PREFIX = 'EDAUD_';
