@@ -1,7 +1,7 @@
 // Approves, every period, access requests whose waiting time is over. Every process may: each request is approved once,
 // whoever comes first.
 
-import type { AccessApprovals } from '../../engine/ports/access-approvals.ts';
+import type { AccessApprovals } from '../../engine/ports/access-requests.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Random } from '../../engine/runtime/retry.ts';

@@ -7,11 +7,10 @@
 import type { MailDraft } from '../../engine/model/access-mail.ts';
 import type { UserId } from '../../engine/model/ids.ts';
 import { addressKey, isEmail } from '../../engine/model/mail-address.ts';
-import type { AccessCatalogue } from '../../engine/ports/access-catalogue.ts';
+import type { AccessCatalogue } from '../../engine/ports/access-datasets.ts';
 import type { AccessProviders } from '../../engine/ports/access-people.ts';
 import type { Accounts, Profile } from '../../engine/ports/accounts.ts';
-import type { Mail, Mailer } from '../../engine/ports/mailer.ts';
-import type { Outbox, QueuedMail } from '../../engine/ports/outbox.ts';
+import type { Mail, Mailer, Outbox, QueuedMail } from '../../engine/ports/mail.ts';
 import { Failure, kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Counter, Gauge, Metrics } from '../../engine/runtime/metrics.ts';

@@ -4,7 +4,7 @@
 //   given up   released, and free for others at once, as is the lease of a process that died
 // Those that do not lead ask again every few seconds.
 
-import type { Lease, Leases } from '../../engine/ports/leases.ts';
+import type { Lease, Leases } from '../../engine/ports/jobs.ts';
 import { Bell } from '../../engine/runtime/bell.ts';
 import { aborted, kindOf, messageOf, transient } from '../../engine/runtime/failure.ts';
 import { JoinedSignal } from '../../engine/runtime/joined-signal.ts';

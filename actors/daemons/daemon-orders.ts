@@ -1,6 +1,6 @@
 // Orders to a daemon from outside of the tree: its timer may be made anew by the supervisor, the orders go to the newest.
 
-import type { OrderAnswer } from '../../engine/ports/daemon-orders.ts';
+import type { OrderAnswer } from '../../engine/ports/process-control.ts';
 import { transient } from '../../engine/runtime/failure.ts';
 import type { Run, Timer } from '../../engine/runtime/timer.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';

@@ -2,8 +2,7 @@
 // acknowledged only after every publish it needs is durable, so a crash in between repeats events and loses none.
 
 import type { EventLaneName, ObjectChange } from '../../engine/model/event.ts';
-import type { ChangeQueue } from '../../engine/ports/change-queue.ts';
-import type { EventLog, EventRecord } from '../../engine/ports/event-log.ts';
+import type { ChangeQueue, EventLog, EventRecord } from '../../engine/ports/event-log.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import { routeChange } from './routing.ts';
 

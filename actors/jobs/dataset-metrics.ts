@@ -1,7 +1,7 @@
 // How many datasets are in which status: counted in the cache database once a minute and not at a scrape. The statement
 // reads every dataset's row; on a million of them that is a second.
 
-import { DATASET_STATUSES, type DatasetReports } from '../../engine/ports/dataset-reports.ts';
+import { DATASET_STATUSES, type DatasetReports } from '../../engine/ports/dataset-queries.ts';
 import type { Child } from '../../engine/runtime/child.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';

@@ -2,7 +2,7 @@
 
 import { attemptOf, reportPrefix } from '../../engine/model/report-job.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
-import type { ReportDebris } from '../../engine/ports/report-queue.ts';
+import type { ReportDebris } from '../../engine/ports/report-jobs.ts';
 
 const PAGE = 100;
 

@@ -3,7 +3,7 @@
 
 import type { ReportJobId } from '../../engine/model/report/report-job-id.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
-import type { ReportDebris, ReportExpiry } from '../../engine/ports/report-queue.ts';
+import type { ReportDebris, ReportExpiry } from '../../engine/ports/report-jobs.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { removeAttempts } from './remove-attempts.ts';

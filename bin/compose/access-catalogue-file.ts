@@ -8,7 +8,7 @@ import { readYaml, type YamlSource } from '../../config/yaml-source.ts';
 import { parseCuratedId } from '../../engine/model/access-request.ts';
 import { RESTRICTION_LEVELS } from '../../engine/model/access-rights.ts';
 import { isEmail } from '../../engine/model/mail-address.ts';
-import type { CuratedDataset } from '../../engine/ports/access-catalogue.ts';
+import type { CuratedDataset } from '../../engine/ports/access-datasets.ts';
 import { messageOf, rejected } from '../../engine/runtime/failure.ts';
 import { FaultList } from '../../http/installer/metadata/input.ts';
 import type { FieldPath } from '../../http/kernel/input/faults.ts';

@@ -1,12 +1,10 @@
 // The dataset that a request names. Users' datasets that are protected or controlled are datasets of this service without being
-// imported: the first request for one enters it (engine/ports/entered-datasets.ts). The id of any of its revisions stands for
+// imported: the first request for one enters it (engine/ports/access-datasets.ts). The id of any of its revisions stands for
 // the dataset as a whole, whose id is that of the original.
 
 import { type CuratedId, parseCuratedId, parseEndUserId, type RequestKey } from '../../engine/model/access-request.ts';
 import { type DatasetId, parseDatasetId } from '../../engine/model/ids.ts';
-import type { CuratedDataset } from '../../engine/ports/access-catalogue.ts';
-import type { EnteredDatasets } from '../../engine/ports/entered-datasets.ts';
-import type { UserDatasets } from '../../engine/ports/user-datasets.ts';
+import type { CuratedDataset, EnteredDatasets, UserDatasets } from '../../engine/ports/access-datasets.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 
 export interface AskedDatasetOptions {

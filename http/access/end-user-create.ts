@@ -5,10 +5,10 @@ import { keptDuration, REQUEST_STATUSES, type RequestTerms, settleTerms } from '
 import type { RestrictionLevel } from '../../engine/model/access-rights.ts';
 import type { UserId } from '../../engine/model/ids.ts';
 import { addressKey } from '../../engine/model/mail-address.ts';
-import type { AccessCatalogue } from '../../engine/ports/access-catalogue.ts';
-import type { AccessInvitations } from '../../engine/ports/access-invitations.ts';
-import type { AddressBook } from '../../engine/ports/address-book.ts';
-import type { EndUsers } from '../../engine/ports/end-users.ts';
+import type { AccessCatalogue } from '../../engine/ports/access-datasets.ts';
+import type { AccessInvitations } from '../../engine/ports/access-people.ts';
+import type { EndUsers } from '../../engine/ports/access-requests.ts';
+import type { AddressBook } from '../../engine/ports/accounts.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import type { Faults } from '../kernel/input/faults.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';

@@ -12,7 +12,7 @@ import {
   settleTerms,
 } from '../../engine/model/access-request.ts';
 import { RESTRICTION_LEVELS } from '../../engine/model/access-rights.ts';
-import type { RequestChange } from '../../engine/ports/end-users.ts';
+import type { RequestChange } from '../../engine/ports/access-requests.ts';
 import { characterFault } from '../kernel/input/characters.ts';
 import { describeValue, quote } from '../kernel/input/describe.ts';
 import { Faults } from '../kernel/input/faults.ts';

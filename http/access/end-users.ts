@@ -10,9 +10,8 @@ import {
   type RequestKey,
 } from '../../engine/model/access-request.ts';
 import type { UserId } from '../../engine/model/ids.ts';
-import type { AccessApprovals } from '../../engine/ports/access-approvals.ts';
+import type { AccessApprovals, EndUsers } from '../../engine/ports/access-requests.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
-import type { EndUsers } from '../../engine/ports/end-users.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';

@@ -4,7 +4,7 @@
 import { REQUEST_STATUSES } from '../../engine/model/access-request.ts';
 import { RESTRICTION_LEVELS } from '../../engine/model/access-rights.ts';
 import type { UserId } from '../../engine/model/ids.ts';
-import type { AccessHistory, HistoryEntry } from '../../engine/ports/access-history.ts';
+import type { AccessHistory, HistoryEntry } from '../../engine/ports/access-requests.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
 import { jsonReport } from '../kernel/answers/json-report.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';

@@ -4,10 +4,8 @@
 import { Readable } from 'node:stream';
 import { parseUserId, type UserId } from '../../engine/model/ids.ts';
 import { isEmail } from '../../engine/model/mail-address.ts';
-import type { AccessInvitations } from '../../engine/ports/access-invitations.ts';
-import type { Listing, PageRequest } from '../../engine/ports/access-people.ts';
-import type { Accounts, Profile } from '../../engine/ports/accounts.ts';
-import type { AddressBook } from '../../engine/ports/address-book.ts';
+import type { AccessInvitations, Listing, PageRequest } from '../../engine/ports/access-people.ts';
+import type { Accounts, AddressBook, Profile } from '../../engine/ports/accounts.ts';
 import { messageOf } from '../../engine/runtime/failure.ts';
 import { flattened, mapped } from '../../engine/runtime/items.ts';
 import type { Logger } from '../../engine/runtime/log.ts';

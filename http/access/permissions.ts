@@ -11,9 +11,15 @@ import {
 } from '../../engine/model/access-rights.ts';
 import { readsFiles, readsMetadata, type Standing } from '../../engine/model/dataset-reading.ts';
 import { parseDatasetId, type UserId } from '../../engine/model/ids.ts';
-import type { AccessCatalogue, CuratedDataset, Part, PartBatch } from '../../engine/ports/access-catalogue.ts';
+import type {
+  AccessCatalogue,
+  CuratedDataset,
+  Part,
+  PartBatch,
+  UserStudies,
+  UserStudy,
+} from '../../engine/ports/access-datasets.ts';
 import type { Grants } from '../../engine/ports/grants.ts';
-import type { UserStudies, UserStudy } from '../../engine/ports/user-studies.ts';
 import { startingWith } from '../../engine/runtime/items.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { jsonMapReport } from '../kernel/answers/json-map.ts';

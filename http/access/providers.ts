@@ -1,11 +1,9 @@
 // /dataset-providers: who provides which dataset. Staff and the dataset's providers see the list; owners and the dataset's
 // managers change it.
 
-import type { AccessCatalogue } from '../../engine/ports/access-catalogue.ts';
-import type { AccessInvitations } from '../../engine/ports/access-invitations.ts';
-import type { AccessProviders } from '../../engine/ports/access-people.ts';
-import type { Accounts } from '../../engine/ports/accounts.ts';
-import type { AddressBook } from '../../engine/ports/address-book.ts';
+import type { AccessCatalogue } from '../../engine/ports/access-datasets.ts';
+import type { AccessInvitations, AccessProviders } from '../../engine/ports/access-people.ts';
+import type { Accounts, AddressBook } from '../../engine/ports/accounts.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';

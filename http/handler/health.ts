@@ -2,7 +2,7 @@
 
 import { constants } from 'node:fs';
 import { access, statfs } from 'node:fs/promises';
-import type { HandlerCounts } from '../../engine/ports/handler-statistics.ts';
+import type { HandlerCounts } from '../../engine/ports/handler-jobs.ts';
 import { transient } from '../../engine/runtime/failure.ts';
 import { HttpError } from '../kernel/pipeline/errors.ts';
 import { findProgram } from '../kernel/pipeline/find-program.ts';

@@ -4,8 +4,8 @@
 
 import type { DatasetId } from '../../engine/model/ids.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
-import type { KeptBytes } from '../../engine/ports/kept-bytes.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { KeptBytes } from '../../engine/ports/storage-room.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { badRequest, forbidden, gone, type HttpError, notFound } from '../kernel/pipeline/errors.ts';
 import { refusals } from '../kernel/pipeline/responses.ts';

@@ -3,18 +3,19 @@
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
 import type { AuditLog } from '../../engine/ports/audit-log.ts';
-import type { PrunerControl, ReconcilerControl } from '../../engine/ports/daemon-orders.ts';
 import type { DatasetEdits } from '../../engine/ports/dataset-edits.ts';
-import type { DatasetQueries } from '../../engine/ports/dataset-queries.ts';
-import type { DatasetReports } from '../../engine/ports/dataset-reports.ts';
-import type { FailedInstalls } from '../../engine/ports/failed-installs.ts';
+import type { DatasetQueries, DatasetReports } from '../../engine/ports/dataset-queries.ts';
 import type { Grants } from '../../engine/ports/grants.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
-import type { JobAdmin } from '../../engine/ports/job-admin.ts';
-import type { Jobs } from '../../engine/ports/jobs.ts';
-import type { KeptBytes } from '../../engine/ports/kept-bytes.ts';
+import type { JobAdmin, Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
-import type { ProcessSettings } from '../../engine/ports/process-settings.ts';
+import type {
+  FailedInstalls,
+  ProcessSettings,
+  PrunerControl,
+  ReconcilerControl,
+} from '../../engine/ports/process-control.ts';
+import type { KeptBytes } from '../../engine/ports/storage-room.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { auditRoute } from './admin/audit.ts';
 import { clearFailedRoutes } from './admin/clear-failed.ts';

@@ -2,8 +2,8 @@
 
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import type { DiskRoom } from '../../engine/ports/disk-room.ts';
 import { SCRIPT_RAN } from '../../engine/ports/plugin-client.ts';
+import type { DiskRoom } from '../../engine/ports/storage-room.ts';
 import { Failure, kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import { readJson } from '../kernel/bodies/body.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';

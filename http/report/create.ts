@@ -4,7 +4,7 @@ import { checkProgram } from '../../engine/model/report/checks.ts';
 import { FORMAT_TYPE_NAMES, type FormatType } from '../../engine/model/report/format-types.ts';
 import { parseQueryJobId, type QueryJob } from '../../engine/model/report/query-job.ts';
 import { reportJobId } from '../../engine/model/report/report-job-id.ts';
-import type { QueryJobs } from '../../engine/ports/query-jobs.ts';
+import type { QueryJobs } from '../../engine/ports/blast.ts';
 import type { ReportLink } from '../../engine/ports/report-jobs.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import type { Faults } from '../kernel/input/faults.ts';

@@ -2,7 +2,7 @@
 
 import { parseQueryJobId } from '../../engine/model/report/query-job.ts';
 import type { UserMeta } from '../../engine/model/report-job.ts';
-import type { ReportCollections } from '../../engine/ports/report-collections.ts';
+import type { ReportCollections } from '../../engine/ports/report-jobs.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { forbidden, notFound } from '../kernel/pipeline/errors.ts';
 import { answer, refusals } from '../kernel/pipeline/responses.ts';

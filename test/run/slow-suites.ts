@@ -137,7 +137,7 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     name: 'rabbitmq',
     run: stack('rabbitmq'),
     seconds: 46,
-    touchedBy: ['engine/adapters/rabbit/', 'engine/ports/change-queue', 'test/conformance/change-queue'],
+    touchedBy: ['engine/adapters/rabbit/', 'engine/ports/event-log', 'test/conformance/change-queue'],
   },
   {
     name: 'full stack',

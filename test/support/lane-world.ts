@@ -22,8 +22,7 @@ import {
 import { serialiseShare } from '../../engine/model/share.ts';
 import type { ShareWords } from '../../engine/ports/catalog.ts';
 import type { ControlState, InstallTarget } from '../../engine/ports/install-target.ts';
-import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
-import type { Lease } from '../../engine/ports/leases.ts';
+import type { ClaimedJob, JobOutcome, Jobs, Lease } from '../../engine/ports/jobs.ts';
 import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
 import { Metrics } from '../../engine/runtime/metrics.ts';

@@ -3,7 +3,7 @@
 import { type CuratedId, parseCuratedId, type RequestStatus } from '../../model/access-request.ts';
 import type { RestrictionLevel } from '../../model/access-rights.ts';
 import type { UserId } from '../../model/ids.ts';
-import type { AccessCatalogue, CuratedDataset, ListedCurated, Part, PartBatch } from '../../ports/access-catalogue.ts';
+import type { AccessCatalogue, CuratedDataset, ListedCurated, Part, PartBatch } from '../../ports/access-datasets.ts';
 import { rejected } from '../../runtime/failure.ts';
 import { type Postgres, type Sql, sqlState } from '../postgres/postgres.ts';
 import { boundedPage, type PageRow } from '../postgres/row-pages.ts';

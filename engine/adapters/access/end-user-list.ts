@@ -2,7 +2,7 @@
 // each change keeps, and finds where the page begins in an index alone; the others go on from the last row.
 
 import type { AccessRequest, RequestStatus } from '../../model/access-request.ts';
-import type { EndUserFilter } from '../../ports/end-users.ts';
+import type { EndUserFilter } from '../../ports/access-requests.ts';
 import { SqlParameters } from '../postgres/sql-parameters.ts';
 import { REQUEST_COLUMNS, type RequestRow } from './request-row.ts';
 

@@ -1,7 +1,7 @@
 // Mails by SMTP, one connection each.
 
 import { createTransport } from 'nodemailer';
-import type { Mail, Mailer } from '../../ports/mailer.ts';
+import type { Mail, Mailer } from '../../ports/mail.ts';
 import { Failure, messageOf } from '../../runtime/failure.ts';
 import { unlessAborted } from '../../runtime/wait.ts';
 

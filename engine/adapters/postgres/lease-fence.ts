@@ -3,7 +3,7 @@
 // (docs/design/decisions.md#from-a-change-to-a-job).
 
 import type { DatasetId } from '../../model/ids.ts';
-import type { Lease } from '../../ports/leases.ts';
+import type { Lease } from '../../ports/jobs.ts';
 import { aborted, type Failure } from '../../runtime/failure.ts';
 import type { SqlParameters } from './sql-parameters.ts';
 

@@ -3,7 +3,7 @@
 
 import type { ReportJobId } from '../../model/report/report-job-id.ts';
 import type { ReportStatus } from '../../model/report-job.ts';
-import type { ReportDebris, ReportExpiry } from '../../ports/report-queue.ts';
+import type { ReportDebris, ReportExpiry } from '../../ports/report-jobs.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 
 // By arrays of ids: joined with as many rows as the planner expects, the tables would be read whole.

@@ -6,7 +6,7 @@ import type { ReportJobId } from '../../model/report/report-job-id.ts';
 import type { ReportFile } from '../../model/report-job.ts';
 import type { Tenant } from '../../model/tenant.ts';
 import { parseTraceparent } from '../../model/traceparent.ts';
-import type { ReportClaim, ReportClaimRequest, ReportCompletion, ReportQueue } from '../../ports/report-queue.ts';
+import type { ReportClaim, ReportClaimRequest, ReportCompletion, ReportQueue } from '../../ports/report-jobs.ts';
 import type { Postgres, Sql } from '../postgres/postgres.ts';
 import type { PostgresInstance } from '../postgres/postgres-instance.ts';
 import { storableText } from '../postgres/storable-text.ts';

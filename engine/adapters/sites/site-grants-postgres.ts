@@ -1,7 +1,7 @@
 // Grants in the control schema of one target, which it may share with others: whoever comes first tells them for all.
 
 import type { TargetId } from '../../model/ids.ts';
-import type { GrantChange, SiteGrants } from '../../ports/site-grants.ts';
+import type { GrantChange, SiteGrants } from '../../ports/grants.ts';
 import { type Postgres, quoteIdentifier, type Sql } from '../postgres/postgres.ts';
 import { statementName } from '../postgres/statement-name.ts';
 

@@ -1,6 +1,6 @@
 // What the routes for administrators share: refusals, the paging of reports, and moments in queries.
 
-import type { ReportPage } from '../../../engine/ports/dataset-reports.ts';
+import type { ReportPage } from '../../../engine/ports/dataset-queries.ts';
 import { quote } from '../../kernel/input/describe.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
 import { badRequest } from '../../kernel/pipeline/errors.ts';

@@ -8,7 +8,7 @@ import {
   type ClearOrder,
   type ClearRun,
   type FailedInstalls,
-} from '../../../engine/ports/failed-installs.ts';
+} from '../../../engine/ports/process-control.ts';
 import { Faults } from '../../kernel/input/faults.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
 import { conflict } from '../../kernel/pipeline/errors.ts';

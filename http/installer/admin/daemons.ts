@@ -9,7 +9,7 @@ import {
   type PrunerRun,
   type ReconcilerControl,
   type ReconcilerRun,
-} from '../../../engine/ports/daemon-orders.ts';
+} from '../../../engine/ports/process-control.ts';
 import { parseDuration } from '../../../engine/runtime/duration.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';

@@ -7,8 +7,13 @@ import type { DataTypes } from '../../../engine/model/data-types.ts';
 import { parseDatasetId } from '../../../engine/model/ids.ts';
 import { isDeleted } from '../../../engine/model/status.ts';
 import type { DatasetRecord, ObjectVersion } from '../../../engine/ports/catalog.ts';
-import type { DatasetFiles, DatasetQueries } from '../../../engine/ports/dataset-queries.ts';
-import type { DatasetReports, ReportedDataset, ReportFilter } from '../../../engine/ports/dataset-reports.ts';
+import type {
+  DatasetFiles,
+  DatasetQueries,
+  DatasetReports,
+  ReportedDataset,
+  ReportFilter,
+} from '../../../engine/ports/dataset-queries.ts';
 import { Items } from '../../../engine/runtime/items.ts';
 import { jsonReport } from '../../kernel/answers/json-report.ts';
 import { quote } from '../../kernel/input/describe.ts';

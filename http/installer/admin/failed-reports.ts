@@ -6,7 +6,7 @@ import type { Static } from 'typebox';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import { type DatasetId, parseUserId, type UserId } from '../../../engine/model/ids.ts';
 import type { DatasetRecord } from '../../../engine/ports/catalog.ts';
-import type { DatasetReports, FailedImport } from '../../../engine/ports/dataset-reports.ts';
+import type { DatasetReports, FailedImport } from '../../../engine/ports/dataset-queries.ts';
 import { mapped } from '../../../engine/runtime/items.ts';
 import { jsonReport } from '../../kernel/answers/json-report.ts';
 import { quote } from '../../kernel/input/describe.ts';

@@ -9,8 +9,9 @@ import {
   type JobEntry,
   type JobFilter,
   type JobPage,
-} from '../../../engine/ports/job-admin.ts';
-import type { Jobs, LaneDepth } from '../../../engine/ports/jobs.ts';
+  type Jobs,
+  type LaneDepth,
+} from '../../../engine/ports/jobs.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { conflict, type HttpError, notFound } from '../../kernel/pipeline/errors.ts';

@@ -3,7 +3,7 @@
 
 import type { Static } from 'typebox';
 import { LOG_LEVELS, type LogLevel } from '../../../engine/model/log-level.ts';
-import type { ProcessSettings, SettingFault } from '../../../engine/ports/process-settings.ts';
+import type { ProcessSettings, SettingFault } from '../../../engine/ports/process-control.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
 import { type HttpError, invalidInput } from '../../kernel/pipeline/errors.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';

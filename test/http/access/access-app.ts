@@ -22,7 +22,7 @@ import { Postgres } from '../../../engine/adapters/postgres/postgres.ts';
 import type { MailDraft } from '../../../engine/model/access-mail.ts';
 import { parseCuratedId } from '../../../engine/model/access-request.ts';
 import type { RestrictionLevel } from '../../../engine/model/access-rights.ts';
-import type { CuratedDataset } from '../../../engine/ports/access-catalogue.ts';
+import type { CuratedDataset } from '../../../engine/ports/access-datasets.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { StudyIds } from '../../../http/access/asked-dataset.ts';
 import { redeeming } from '../../../http/access/people.ts';

@@ -1,7 +1,8 @@
-// Access requests and grants. Each change is one transaction with its history row and its mails.
+// Access requests and grants, and their history. Each change is one transaction with its history row and its mails.
 
 import type { MailDraft } from '../model/access-mail.ts';
 import type { AccessRequest, CuratedId, RequestKey, RequestStatus, SettledTerms } from '../model/access-request.ts';
+import type { UserId } from '../model/ids.ts';
 import type { Cause, Listing, PageRequest } from './access-people.ts';
 
 export interface EndUserFilter extends PageRequest {
@@ -42,4 +43,34 @@ export interface WaitedRequest extends RequestKey {
   readonly daysForApproval: number;
   /** With the precision of the database. */
   readonly requestedAt: string;
+}
+
+export interface AccessApprovals {
+  /** Approves the requests whose waiting time is over, each in its own transaction; returns how many. */
+  approveWaited(now: Date, signal: AbortSignal): Promise<number>;
+}
+
+/** One change of an access request, and who made it. */
+export interface HistoryEntry {
+  readonly cause: UserId | '0';
+  readonly action: 'CREATE' | 'UPDATE' | 'DELETE';
+  readonly at: Date;
+  readonly endUserId: number;
+  readonly userId: UserId;
+  readonly datasetId: CuratedId;
+  /** After the change; for a removal, before it. */
+  readonly terms: Omit<SettledTerms, 'requestedAt'>;
+}
+
+export interface HistoryPage {
+  /** Entries of the page. */
+  readonly rows: number;
+  /** In batches of bounded bytes; can be read once. */
+  readonly items: AsyncIterable<readonly HistoryEntry[]>;
+}
+
+/** Read-only: the changes themselves write the rows. */
+export interface AccessHistory {
+  /** Newest first; all entries, or those of datasets that the user manages. */
+  list(of: 'all' | { readonly managedBy: UserId }, page: PageRequest, signal: AbortSignal): Promise<HistoryPage>;
 }

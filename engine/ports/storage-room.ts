@@ -1,3 +1,5 @@
+// Room to write: the owner's quota, and the disks of this process.
+//
 // How many bytes the object store keeps for each owner, object by object. The quota counts these and the reservations of
 // uploads (uploads.ts). An object's entry:
 //   absent   nothing is kept
@@ -63,4 +65,10 @@ export interface KeptBytes {
   ): Promise<void>;
   /** Everything that counts against the owner's quota, reservations included. */
   usage(owner: UserId, signal: AbortSignal): Promise<number>;
+}
+
+/** Whether there is room to write on all disks that this process writes to. */
+export interface DiskRoom {
+  /** A sentence for people that names the full disk; undefined while all have room. Never rejects, and returns quickly. */
+  lack(): Promise<string | undefined>;
 }
