@@ -37,7 +37,7 @@ create function line_fields(fields text[]) returns text immutable parallel safe
   return (select coalesce(string_agg(E'\t' || line_field(f.field), '' order by f.place), '')
     from unnest(fields) with ordinality f (field, place));
 
--- Read by engine/adapters/catalog/dataset-line.ts, which says what it holds.
+-- Read by engine/adapters/dataset-line.ts, which says what it holds.
 alter table dataset add column line text generated always as (
   owner_id::text || E'\t' || dataset_id
   || E'\t' || line_field(meta_modified_ms::text) || E'\t' || line_field(meta_etag)
