@@ -4,9 +4,8 @@
 // A process that dies while it sends leaves the mail claimed until the while is over; it may then be sent a second time,
 // with the same Message-ID. A database that is away while the mail is sent is waited for.
 
-import type { MailDraft } from '../../engine/model/access-mail.ts';
+import { addressKey, isEmail, type MailDraft } from '../../engine/model/access-mail.ts';
 import type { UserId } from '../../engine/model/ids.ts';
-import { addressKey, isEmail } from '../../engine/model/mail-address.ts';
 import type { AccessCatalogue } from '../../engine/ports/access-datasets.ts';
 import type { AccessProviders } from '../../engine/ports/access-people.ts';
 import type { Accounts, Profile } from '../../engine/ports/accounts.ts';

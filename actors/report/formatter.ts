@@ -2,7 +2,7 @@
 // limited output.
 
 import { join } from 'node:path';
-import { toolEnvironment } from '../../engine/model/report/tool-environment.ts';
+import { toolEnvironment } from '../../engine/model/report/command-line.ts';
 import type { ScriptEnd, ScriptRunner, ScriptSpec } from '../../engine/ports/script-runner.ts';
 import { aborted } from '../../engine/runtime/failure.ts';
 import { JoinedSignal } from '../../engine/runtime/joined-signal.ts';

@@ -1,6 +1,6 @@
 // Objects that nobody needs any more.
 
-import { attemptOf, reportPrefix } from '../../engine/model/report-job.ts';
+import { attemptOf, reportPrefix } from '../../engine/model/report/report-job.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { ReportDebris } from '../../engine/ports/report-jobs.ts';
 

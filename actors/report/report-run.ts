@@ -4,7 +4,7 @@
 
 import { formatterArguments, REPORT_ARCHIVE } from '../../engine/model/report/command-line.ts';
 import { QUERY_PROGRAMS, type QueryJob } from '../../engine/model/report/query-job.ts';
-import { attemptPrefix, type ReportFile, reportFileKey } from '../../engine/model/report-job.ts';
+import { attemptPrefix, type ReportFile, reportFileKey } from '../../engine/model/report/report-job.ts';
 import type { BlastDatabases, QueryJobs } from '../../engine/ports/blast.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { ReportClaim, ReportOutcome } from '../../engine/ports/report-jobs.ts';

@@ -1,7 +1,7 @@
 // What has to go: reports that nobody has asked for, and what ended attempts have left in the store. Every process may run
 // it at any time: each step can be done twice.
 
-import type { ReportJobId } from '../../engine/model/report/report-job-id.ts';
+import type { ReportJobId } from '../../engine/model/report/report-job.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { ReportDebris, ReportExpiry } from '../../engine/ports/report-jobs.ts';
 import type { Logger } from '../../engine/runtime/log.ts';

@@ -4,8 +4,7 @@
 
 import { crc32 } from 'node:zlib';
 import { type Entry, fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile } from 'yauzl';
-import { foreignNameFault, onlyIn437, quoteBytes } from '../model/foreign-name.ts';
-import { decodeUtf8 } from '../model/utf8.ts';
+import { decodeUtf8, foreignNameFault, onlyIn437, quoteBytes } from '../model/utf8.ts';
 import { rejected } from '../runtime/failure.ts';
 import { archiveFault } from './archive-fault.ts';
 import type { ArchiveNotes } from './archive-notes.ts';

@@ -1,7 +1,6 @@
 // The datasets for which access can be requested, curated ones and users' own, and a person's role in them.
 
-import type { CuratedId, RequestStatus } from '../model/access-request.ts';
-import type { Grant, RestrictionLevel } from '../model/access-rights.ts';
+import type { CuratedId, Grant, RequestStatus, RestrictionLevel } from '../model/access-request.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';
 import type { StoredVisibility } from '../model/status.ts';
 import type { Cause } from './access-people.ts';

@@ -1,5 +1,5 @@
 // Grants by the dataset access service for users' own datasets, and their propagation to the sites. A site's view shows a
-// dataset to whoever has a grant (engine/model/dataset-reading.ts). Changes are numbered in commit order, so a site that knows
+// dataset to whoever has a grant (engine/model/status.ts). Changes are numbered in commit order, so a site that knows
 // its last number gets the changes after it. A site that is new or was unreachable gets them later.
 
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';

@@ -6,17 +6,17 @@
 //   in-progress  --again-->            queued, claimable from the given time
 //   in-progress, lease expired --> queued        by the next exchange of any process
 
+import type { Tenant } from '../model/ids.ts';
 import type { QueryJobId } from '../model/report/query-job.ts';
-import type { ReportJobId } from '../model/report/report-job-id.ts';
 import type {
   Collector,
   ReportFile,
+  ReportJobId,
   ReportRequest,
   ReportStatus,
   UserMeta,
   UserMetaChange,
-} from '../model/report-job.ts';
-import type { Tenant } from '../model/tenant.ts';
+} from '../model/report/report-job.ts';
 import type { Traceparent } from '../model/traceparent.ts';
 
 /** The collection that a job is added to. */

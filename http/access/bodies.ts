@@ -6,7 +6,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Static, TObject, TProperties } from 'typebox';
-import { RESTRICTION_LEVELS } from '../../engine/model/access-rights.ts';
+import { RESTRICTION_LEVELS } from '../../engine/model/access-request.ts';
 import { UserIdOutput } from '../installer/people.ts';
 import { readJson } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';

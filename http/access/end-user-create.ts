@@ -1,10 +1,15 @@
 // POST /dataset-end-users: users request access for themselves; site owners and managers of a dataset enter others. Permission
 // is checked before a mail address is looked up, so that an unauthorized caller cannot cause a mail.
 
-import { keptDuration, REQUEST_STATUSES, type RequestTerms, settleTerms } from '../../engine/model/access-request.ts';
-import type { RestrictionLevel } from '../../engine/model/access-rights.ts';
+import { addressKey } from '../../engine/model/access-mail.ts';
+import {
+  keptDuration,
+  REQUEST_STATUSES,
+  type RequestTerms,
+  type RestrictionLevel,
+  settleTerms,
+} from '../../engine/model/access-request.ts';
 import type { UserId } from '../../engine/model/ids.ts';
-import { addressKey } from '../../engine/model/mail-address.ts';
 import type { AccessCatalogue } from '../../engine/ports/access-datasets.ts';
 import type { AccessInvitations } from '../../engine/ports/access-people.ts';
 import type { EndUsers } from '../../engine/ports/access-requests.ts';

@@ -8,10 +8,10 @@ import {
   mayBecome,
   NO_END,
   REQUEST_STATUSES,
+  RESTRICTION_LEVELS,
   type RequestTerms,
   settleTerms,
 } from '../../engine/model/access-request.ts';
-import { RESTRICTION_LEVELS } from '../../engine/model/access-rights.ts';
 import type { RequestChange } from '../../engine/ports/access-requests.ts';
 import { characterFault } from '../kernel/input/characters.ts';
 import { describeValue, quote } from '../kernel/input/describe.ts';

@@ -1,8 +1,7 @@
 // GET /history: changes of access requests, newest first. Owners see all, managers those of their datasets, everybody else
 // none. Unlike elsewhere, enum values are in upper case, because deployed clients know no other form.
 
-import { REQUEST_STATUSES } from '../../engine/model/access-request.ts';
-import { RESTRICTION_LEVELS } from '../../engine/model/access-rights.ts';
+import { REQUEST_STATUSES, RESTRICTION_LEVELS } from '../../engine/model/access-request.ts';
 import type { UserId } from '../../engine/model/ids.ts';
 import type { AccessHistory, HistoryEntry } from '../../engine/ports/access-requests.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';

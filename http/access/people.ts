@@ -2,8 +2,8 @@
 // names.
 
 import { Readable } from 'node:stream';
+import { isEmail } from '../../engine/model/access-mail.ts';
 import { parseUserId, type UserId } from '../../engine/model/ids.ts';
-import { isEmail } from '../../engine/model/mail-address.ts';
 import type { AccessInvitations, Listing, PageRequest } from '../../engine/ports/access-people.ts';
 import type { Accounts, AddressBook, Profile } from '../../engine/ports/accounts.ts';
 import { messageOf } from '../../engine/runtime/failure.ts';

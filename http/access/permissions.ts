@@ -1,16 +1,17 @@
 // /permissions: what the caller may do with each dataset. Reads the cache only, never an install target.
 
 import { Readable } from 'node:stream';
-import { APPROVAL_STATUSES, type ApprovalStatus } from '../../engine/model/access-request.ts';
 import {
   type ActionAuthorization,
   ALL_ACTIONS,
+  APPROVAL_STATUSES,
+  type ApprovalStatus,
   actionsFor,
   isInForce,
   METADATA_ACTIONS,
-} from '../../engine/model/access-rights.ts';
-import { readsFiles, readsMetadata, type Standing } from '../../engine/model/dataset-reading.ts';
+} from '../../engine/model/access-request.ts';
 import { parseDatasetId, type UserId } from '../../engine/model/ids.ts';
+import { readsFiles, readsMetadata, type Standing } from '../../engine/model/status.ts';
 import type {
   AccessCatalogue,
   CuratedDataset,

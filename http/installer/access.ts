@@ -2,10 +2,9 @@
 // must not learn that it exists and gets 404, or 410 when the caller could see it once
 // (docs/design/decisions.md#identity-versions-errors).
 
-import { readsFiles, readsMetadata } from '../../engine/model/dataset-reading.ts';
 import { type DatasetId, parseDatasetId, type UserId } from '../../engine/model/ids.ts';
 import { originalOf } from '../../engine/model/metadata.ts';
-import { isDeleted } from '../../engine/model/status.ts';
+import { isDeleted, readsFiles, readsMetadata } from '../../engine/model/status.ts';
 import type { DatasetRecord } from '../../engine/ports/catalog.ts';
 import type { DatasetQueries, ShareRecord, ViewedDataset } from '../../engine/ports/dataset-queries.ts';
 import type { Grants } from '../../engine/ports/grants.ts';

@@ -6,14 +6,14 @@
 import type { Static } from 'typebox';
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import { parseUserId, type UserId } from '../../engine/model/ids.ts';
-import { type ShareObject, shareKey } from '../../engine/model/object-key.ts';
 import {
   OFFER_ACTIONS,
   type OfferAction,
   RECEIPT_ACTIONS,
   type ReceiptAction,
   serialiseShare,
-} from '../../engine/model/share.ts';
+} from '../../engine/model/metadata.ts';
+import { type ShareObject, shareKey } from '../../engine/model/object-key.ts';
 import { isDeleted } from '../../engine/model/status.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
 import type { ShareWords } from '../../engine/ports/catalog.ts';

@@ -4,9 +4,8 @@
 import { rm, writeFile } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-entry.ts';
 import { checkEntryPath, quoteEntry } from '../../engine/archive/entry-path.ts';
-import { isDesktopJunk, leftOutNote } from '../../engine/model/desktop-junk.ts';
-import { fileNameKey, RESERVED_PREFIX } from '../../engine/model/file-name.ts';
-import { quoteBytes } from '../../engine/model/foreign-name.ts';
+import { fileNameKey, isDesktopJunk, leftOutNote, RESERVED_PREFIX } from '../../engine/model/file-name.ts';
+import { quoteBytes } from '../../engine/model/utf8.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import { removeTree } from '../kernel/pipeline/remove-tree.ts';
 import type { Archives } from './archives.ts';

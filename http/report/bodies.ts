@@ -3,7 +3,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { TSchema } from 'typebox';
-import type { UserMetaChange } from '../../engine/model/report-job.ts';
+import type { UserMetaChange } from '../../engine/model/report/report-job.ts';
 import { readJson } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import { Faults } from '../kernel/input/faults.ts';

@@ -1,8 +1,7 @@
 // Report jobs in memory, shared by several "processes".
 
-import type { ReportJobId } from '../../engine/model/report/report-job-id.ts';
-import type { ReportFile, ReportRequest } from '../../engine/model/report-job.ts';
-import type { Tenant } from '../../engine/model/tenant.ts';
+import type { Tenant } from '../../engine/model/ids.ts';
+import type { ReportFile, ReportJobId, ReportRequest } from '../../engine/model/report/report-job.ts';
 import type { Traceparent } from '../../engine/model/traceparent.ts';
 import type {
   ReportClaim,

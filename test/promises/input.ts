@@ -61,7 +61,7 @@ export const INPUT: readonly PromiseRow[] = [
         test: 'a hidden character is named with its code and place, wherever the text stands',
       },
       {
-        file: 'test/engine/model/hidden-characters.test.ts',
+        file: 'test/engine/model/file-name.test.ts',
         test: 'every control character and every one that turns text is found, with its code and place',
       },
     ],

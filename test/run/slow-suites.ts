@@ -187,7 +187,7 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     name: 'archives',
     run: stack('archives'),
     seconds: 60,
-    touchedBy: ['engine/archive/', 'engine/model/desktop-junk', 'engine/model/foreign-name'],
+    touchedBy: ['engine/archive/', 'engine/model/file-name', 'engine/model/utf8'],
   },
   {
     name: 'terminal',

@@ -1,7 +1,7 @@
 // Accounts of the cache DB by mail address.
 
+import { addressKey } from '../../model/access-mail.ts';
 import type { UserId } from '../../model/ids.ts';
-import { addressKey } from '../../model/mail-address.ts';
 import type { AddressBook } from '../../ports/accounts.ts';
 import type { Sql } from '../postgres/postgres.ts';
 

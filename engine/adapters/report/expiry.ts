@@ -1,8 +1,7 @@
 // Expiry of report jobs in PostgreSQL. The row expires first and its files go afterwards: from then on nobody is sent to
 // them, and a job that is queued again meanwhile writes below another attempt.
 
-import type { ReportJobId } from '../../model/report/report-job-id.ts';
-import type { ReportStatus } from '../../model/report-job.ts';
+import type { ReportJobId, ReportStatus } from '../../model/report/report-job.ts';
 import type { ReportDebris, ReportExpiry } from '../../ports/report-jobs.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 

@@ -1,10 +1,9 @@
 // The queue of report jobs in PostgreSQL. A lease is a part of the job's row; its time is the database's.
 
+import type { Tenant } from '../../model/ids.ts';
 import type { ResolvedConfig } from '../../model/report/blast-config.ts';
 import type { QueryJobId } from '../../model/report/query-job.ts';
-import type { ReportJobId } from '../../model/report/report-job-id.ts';
-import type { ReportFile } from '../../model/report-job.ts';
-import type { Tenant } from '../../model/tenant.ts';
+import type { ReportFile, ReportJobId } from '../../model/report/report-job.ts';
 import { parseTraceparent } from '../../model/traceparent.ts';
 import type { ReportClaim, ReportClaimRequest, ReportCompletion, ReportQueue } from '../../ports/report-jobs.ts';
 import type { Postgres, Sql } from '../postgres/postgres.ts';

@@ -1,7 +1,6 @@
 // The two folders of a dataset whose files its owner puts and takes away one by one: which names and sizes they take.
 
-import { isDesktopJunk } from '../../../engine/model/desktop-junk.ts';
-import { checkFileName, fileNameKey } from '../../../engine/model/file-name.ts';
+import { checkFileName, fileNameKey, isDesktopJunk } from '../../../engine/model/file-name.ts';
 import type { FileEntry } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, type FileFolder, fileKey } from '../../../engine/model/object-key.ts';
 import type { DatasetEdit } from '../../../engine/ports/dataset-edits.ts';

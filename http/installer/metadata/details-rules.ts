@@ -2,7 +2,7 @@
 // of publication identifiers. 'Public/community' means not private. A field that is faulty by itself is absent here: no rule
 // judges it, and none reports it as missing.
 
-import { hiddenCharacter } from '../../../engine/model/hidden-characters.ts';
+import { hiddenCharacter } from '../../../engine/model/file-name.ts';
 import type { Publication } from '../../../engine/model/metadata.ts';
 import { quote } from '../../kernel/input/describe.ts';
 import type { FaultSink, FieldPath } from '../../kernel/input/faults.ts';

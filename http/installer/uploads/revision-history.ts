@@ -2,9 +2,8 @@
 
 import type { Static } from 'typebox';
 import { type DatasetId, revisionOf, rootOf, type UserId } from '../../../engine/model/ids.ts';
-import type { DatasetMetadata, Revision } from '../../../engine/model/metadata.ts';
+import { type DatasetMetadata, type Revision, serialiseShare } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey, shareKey } from '../../../engine/model/object-key.ts';
-import { serialiseShare } from '../../../engine/model/share.ts';
 import type { DatasetRecord, ShareWords } from '../../../engine/ports/catalog.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';

@@ -3,8 +3,7 @@
 // before its files are read.
 
 import type { DataType } from '../../../engine/model/data-types.ts';
-import { isDesktopJunk } from '../../../engine/model/desktop-junk.ts';
-import { checkFileName, fileNameKey } from '../../../engine/model/file-name.ts';
+import { checkFileName, fileNameKey, isDesktopJunk } from '../../../engine/model/file-name.ts';
 import type { FileEntry } from '../../../engine/model/metadata.ts';
 import type { FileFolder } from '../../../engine/model/object-key.ts';
 import { decodeDocument } from '../../../engine/model/utf8.ts';

@@ -13,7 +13,7 @@ import { ReportRun } from '../../../actors/report/report-run.ts';
 import { sweepReports } from '../../../actors/report/report-sweep.ts';
 import type { ResolvedConfig } from '../../../engine/model/report/blast-config.ts';
 import type { QueryJob } from '../../../engine/model/report/query-job.ts';
-import { reportFileKey } from '../../../engine/model/report-job.ts';
+import { reportFileKey } from '../../../engine/model/report/report-job.ts';
 import type { BlastDatabases } from '../../../engine/ports/blast.ts';
 import type { ReportClaim, ReportOutcome, ReportQueue } from '../../../engine/ports/report-jobs.ts';
 import type { ScriptRunner } from '../../../engine/ports/script-runner.ts';

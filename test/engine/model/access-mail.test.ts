@@ -1,5 +1,5 @@
 import t from 'tap';
-import { addressKey, isEmail } from '../../../engine/model/mail-address.ts';
+import { addressKey, isEmail } from '../../../engine/model/access-mail.ts';
 
 t.test('addresses are compared in NFC, with ASCII letters in lower case', async (t) => {
   for (const [one, other] of [

@@ -8,10 +8,10 @@
 // Each claim is an attempt with its own number, and an attempt writes only below that number. So an attempt that was wrongly
 // believed dead never writes where another one does.
 
-import type { UserId } from './ids.ts';
-import type { ResolvedConfig } from './report/blast-config.ts';
-import type { QueryJobId } from './report/query-job.ts';
-import type { ReportJobId } from './report/report-job-id.ts';
+import { createHash } from 'node:crypto';
+import type { Branded, UserId } from '../ids.ts';
+import type { ResolvedConfig } from './blast-config.ts';
+import { canonicalJson, parseQueryJobId, type QueryJob, type QueryJobId } from './query-job.ts';
 
 export const REPORT_STATUSES = ['queued', 'in-progress', 'complete', 'failed', 'expired'] as const;
 export type ReportStatus = (typeof REPORT_STATUSES)[number];
@@ -63,4 +63,29 @@ export const reportFileKey = (id: ReportJobId, attempt: number, name: string): s
 export function attemptOf(id: ReportJobId, key: string): number | undefined {
   const [, digits] = /^([1-9][0-9]{0,14})\//.exec(key.slice(reportPrefix(id).length)) ?? [];
   return digits === undefined ? undefined : Number(digits);
+}
+
+/**
+ * Identifies the job's content: the same request about the same data has the same id, for everyone. 32 lower case hex digits.
+ */
+export type ReportJobId = Branded<'ReportJobId'>;
+
+/** The text as the id of a report job, in any case; undefined when it is not one. */
+export function parseReportJobId(text: string): ReportJobId | undefined {
+  // Both have the same form (docs/contract/report.md#job-id).
+  return parseQueryJobId(text) as string | undefined as ReportJobId | undefined;
+}
+
+/** Increase this when the output of a resolved configuration changes. */
+const VERSION = 1;
+
+/**
+ * The contract leaves room for 128 bits. That is enough: whoever finds two requests with one id could request either anyway.
+ */
+export function reportJobId(
+  config: ResolvedConfig,
+  { id, fingerprint }: Pick<QueryJob, 'id' | 'fingerprint'>,
+): ReportJobId {
+  const text = canonicalJson({ version: VERSION, config, queryJobID: id, fingerprint });
+  return createHash('md5').update(text).digest('hex') as ReportJobId;
 }

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { queryJobId, type Search } from '../../../../engine/model/report/query-job-id.ts';
+import { queryJobId, type Search } from '../../../../engine/model/report/query-job.ts';
 
 const search: Search = {
   ...{ program: 'blastp', databases: ['one', 'two'], fingerprint: 'f'.repeat(64) },

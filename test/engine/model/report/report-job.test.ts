@@ -1,8 +1,7 @@
 import t from 'tap';
 import { resolveConfig } from '../../../../engine/model/report/blast-config.ts';
-import { canonicalJson } from '../../../../engine/model/report/canonical-json.ts';
-import { parseQueryJobId, type QueryJobId } from '../../../../engine/model/report/query-job.ts';
-import { parseReportJobId, reportJobId } from '../../../../engine/model/report/report-job-id.ts';
+import { canonicalJson, parseQueryJobId, type QueryJobId } from '../../../../engine/model/report/query-job.ts';
+import { parseReportJobId, reportJobId } from '../../../../engine/model/report/report-job.ts';
 
 const query = { id: 'a'.repeat(32) as QueryJobId, fingerprint: 'f'.repeat(64) };
 
