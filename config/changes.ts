@@ -2,10 +2,9 @@
 // the same. A section, a map's entry or a list that is on one side only, or whose length differs, is one change.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { LiveKind } from './live.ts';
+import { resolveForms } from './forms.ts';
 import { displayPath, isMap, type Path } from './path.ts';
-import { resolveForms } from './resolve.ts';
-import { branchIndex, childOf, type SchemaNode } from './schema-node.ts';
+import { branchIndex, childOf, type LiveKind, type SchemaNode } from './schema-node.ts';
 
 export interface SettingChange {
   readonly steps: Path;
@@ -18,7 +17,7 @@ export interface SettingChange {
   readonly live: LiveKind | undefined;
 }
 
-export interface DocumentChanges {
+interface DocumentChanges {
   readonly changes: readonly SettingChange[];
   /** How many settings are the same. */
   readonly unchanged: number;

@@ -4,12 +4,11 @@
 import type { TargetId } from '../engine/model/ids.ts';
 import type { DatasetType } from '../engine/model/metadata.ts';
 import type { ServerAddress } from './address.ts';
-import type { TargetDbFile } from './schema/database.ts';
+import type { TargetDbFile, TlsOptions } from './schema/database.ts';
 import type { InstallTargetFile } from './schema/install-targets.ts';
 import type { InstallerFile } from './schema/installer.ts';
 import type { PluginFile } from './schema/plugins.ts';
 import type { RootFile } from './schema/root.ts';
-import type { TlsOptions } from './schema/tls.ts';
 
 interface DatabaseAccess {
   readonly username: string;
@@ -45,7 +44,7 @@ export interface InstallTargetConfiguration {
 /** `token` is the plugin's own, or that of the plugin host. */
 export type PluginConfiguration = PluginFile;
 
-export interface InstallerConfiguration extends Omit<InstallerFile, 'installTargets'> {
+interface InstallerConfiguration extends Omit<InstallerFile, 'installTargets'> {
   /** The enabled ones. */
   readonly installTargets: readonly InstallTargetConfiguration[];
 }
@@ -92,4 +91,39 @@ function connection({ lookupCn, server, name, platform: _platform, ...access }: 
   return lookupCn === undefined
     ? { ...access, kind: 'direct', server: server ?? { host: '', port: 0 }, name: name ?? '', platform: 'Postgres' }
     : { ...access, kind: 'lookup', lookupCn };
+}
+
+// Which install targets share a data schema: their plugins write to one schema of one database, so a dataset's rows are
+// there once for all of them (actors/dataset/shared-data.ts).
+
+interface SharedDataSchema {
+  readonly targets: readonly TargetId[];
+  readonly schema: string;
+  /** As the file names it: `host:port/name`, or the entry of the directory. */
+  readonly database: string;
+}
+
+type Located = Pick<InstallTargetConfiguration, 'targetId' | 'dataDb'>;
+
+/**
+ * The same text for targets that share. Databases are compared as the file names them: one that is named by its address
+ * here and by its directory entry there counts as two. Names of hosts and of directory entries are the same in any case.
+ */
+export const dataSchemaOf = (target: Pick<Located, 'dataDb'>): string =>
+  `${target.dataDb.kind} ${databaseOf(target)} ${target.dataDb.schema}`;
+
+/** Those of two targets and more, in the order of the file. */
+export function sharedDataSchemas(targets: readonly Located[]): readonly SharedDataSchema[] {
+  return [...Map.groupBy(targets, dataSchemaOf).values()].flatMap((group) => {
+    const [first] = group;
+    if (!first || group.length < 2) return [];
+    const { schema } = first.dataDb;
+    return [{ targets: group.map(({ targetId }) => targetId), schema, database: databaseOf(first) }];
+  });
+}
+
+function databaseOf({ dataDb }: Pick<Located, 'dataDb'>): string {
+  if (dataDb.kind === 'lookup') return dataDb.lookupCn.toLowerCase();
+  const { host, port } = dataDb.server;
+  return `${host.toLowerCase()}:${port}/${dataDb.name}`;
 }

@@ -3,14 +3,20 @@
 // written.
 
 import { type Address, parseAddress, parseAddressCsv } from './address.ts';
-import { Cursor } from './cursor.ts';
-import { isMap, valueAt } from './path.ts';
-import { LDAP_PORTS } from './schema/installer.ts';
-import { SMTP_PORTS } from './schema/mail.ts';
-import { S3_PORTS } from './schema/object-store.ts';
-import { AMQP_PORTS } from './schema/queue-broker.ts';
+import { Cursor, isMap, valueAt } from './path.ts';
+import { AMQP_PORTS } from './schema/brokers.ts';
+import { LDAP_PORTS, S3_PORTS } from './schema/installer.ts';
+import { SMTP_PORTS } from './schema/root.ts';
 import type { Written } from './validate.ts';
-import { versionText } from './version.ts';
+
+// A version as text: what stands in the file, so that 1.0 and '1.0' are one version and 1 is another.
+
+/** Undefined for anything but text and numbers. */
+export function versionText(version: Cursor, written: Written): string | undefined {
+  if (version.number === undefined) return version.text;
+  const text = written(version.path);
+  return text !== undefined && /^\d+(?:\.\d+)?$/.test(text) ? text : String(version.number);
+}
 
 function versions(root: Cursor, written: Written): void {
   const installer = root.at('installer');

@@ -4,23 +4,42 @@
 import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type Configuration, finish } from './configuration.ts';
-import { Cursor } from './cursor.ts';
-import { fillDefaults } from './defaults.ts';
 import { derive } from './derive.ts';
 import { foundAt } from './describe.ts';
-import type { ConfigFault } from './fault.ts';
-import { displayPath, isMap, type Path, pointerOf } from './path.ts';
-import { resolveForms } from './resolve.ts';
-import { installerRules } from './rules/installer-rules.ts';
-import { processRules } from './rules/process-rules.ts';
+import { resolveForms } from './forms.ts';
+import { installerRules } from './installer-rules.ts';
+import { Cursor, displayPath, isMap, type Path, pointerOf } from './path.ts';
+import { processRules } from './process-rules.ts';
 import { ROOT_SCHEMA, type RootFile } from './schema/root.ts';
+import { branchOf, childOf, type SchemaNode } from './schema-node.ts';
 import { expand, holdsLiteralSecret } from './secrets.ts';
 import { type Section, type Selected, Selection, type TargetDatabase } from './sections.ts';
-import { compileCheck, type Finding, type Written } from './validate.ts';
+import { type ConfigFault, compileCheck, type Finding, type Written } from './validate.ts';
 import { warningsOf } from './warnings.ts';
 import { type Mark, type Position, readYaml } from './yaml-source.ts';
 
-export interface LoadOptions<Names extends Section = Section> {
+// Defaults of the schema, filled into a copy of the document. The document may be wrong elsewhere.
+
+export function fillDefaults(schema: SchemaNode, value: unknown): unknown {
+  const branch = branchOf(schema, value);
+  if (!branch) return value;
+  if (Array.isArray(value)) return value.map((item) => (branch.items ? fillDefaults(branch.items, item) : item));
+  if (!isMap(value)) return value;
+  const result: Record<string, unknown> = {};
+  // In the order of the schema, which is the order in which the document is printed.
+  for (const [key, child] of Object.entries(branch.properties ?? {})) {
+    const item = Object.hasOwn(value, key) ? value[key] : child.default;
+    if (item !== undefined) result[key] = fillDefaults(child, item);
+  }
+  for (const [key, item] of Object.entries(value)) {
+    if (Object.hasOwn(result, key)) continue;
+    const child = childOf(branch, value, key);
+    result[key] = child ? fillDefaults(child, item) : item;
+  }
+  return result;
+}
+
+interface LoadOptions<Names extends Section = Section> {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The sections that the command reads; all when absent. */
   readonly sections?: readonly Names[];

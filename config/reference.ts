@@ -1,9 +1,12 @@
 // Every key of the configuration as Markdown, from the schema alone: a table for each section. REFERENCE.md beside this file
 // is what it gives, which test/config/reference.test.ts holds.
 
+import { stringify } from 'yaml';
 import { allowedBy } from './describe.ts';
-import { LIVE_KINDS } from './live.ts';
-import { driversOf, isDriverUnion, type SchemaNode } from './schema-node.ts';
+import { isMap } from './path.ts';
+import { ROOT_SCHEMA } from './schema/root.ts';
+import { driversOf, isDriverUnion, LIVE_KINDS, type LiveKind, type SchemaNode } from './schema-node.ts';
+import { hideSecrets } from './secrets.ts';
 
 interface Row {
   /** From the section; `*` stands for a key that the file chooses, `[]` for each item of a list. */
@@ -98,3 +101,40 @@ function table(rows: readonly Row[]): readonly string[] {
   );
   return ['| key | what | allowed | default |', '| --- | --- | --- | --- |', ...lines, ''];
 }
+
+// The schema as editors and people get it: JSON Schema 2020-12 with descriptions, our annotations turned into words.
+
+export function jsonSchema(): Readonly<Record<string, unknown>> {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Longshore configuration',
+    ...(plain(ROOT_SCHEMA) as Record<string, unknown>),
+  };
+}
+
+function plain(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(plain);
+  if (!isMap(node)) return node;
+  const notes = [
+    node.description,
+    'x-derived' in node ? `Default: ${node['x-derived']}.` : undefined,
+    'x-ignored' in node ? `Without effect: ${node['x-ignored']}.` : undefined,
+    typeof node['x-live'] === 'string' ? `A reload changes it: ${LIVE_KINDS[node['x-live'] as LiveKind]}.` : undefined,
+    'x-forms' in node ? `Allowed: ${node['x-forms']}.` : undefined,
+  ].filter((note) => typeof note === 'string');
+  const entries = Object.entries(node)
+    .filter(([key]) => !key.startsWith('x-') && key !== 'description')
+    .map(([key, value]) => [key, plain(value)]);
+  const known = Object.fromEntries(entries) as Record<string, unknown>;
+  return notes.length > 0 ? { description: notes.join(' '), ...known } : known;
+}
+
+// A loaded document as YAML that could be loaded again, were its secrets not hidden.
+
+export function printDocument(document: Readonly<Record<string, unknown>>): string {
+  return stringify(shownDocument(document), { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+/** The document with its secrets hidden. */
+export const shownDocument = (document: Readonly<Record<string, unknown>>): unknown =>
+  hideSecrets(ROOT_SCHEMA, document);

@@ -9,20 +9,20 @@ import { isMap, type Path, pointerOf, valueAt } from './path.ts';
 import { childOf, nodeAt, type SchemaNode, takesType } from './schema-node.ts';
 import type { Finding } from './validate.ts';
 
-export interface Expansion {
+interface Expansion {
   readonly document: unknown;
   readonly findings: readonly Finding[];
   /** By JSON pointer: the placeholder behind a value, without its default. */
   readonly origins: ReadonlyMap<string, string>;
 }
 
-export interface ExpansionSources {
+interface ExpansionSources {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Relative paths of `${file:..}` start here. */
   readonly dir: string;
 }
 
-export const HIDDEN = '[hidden]';
+const HIDDEN = '[hidden]';
 
 const MAX_FILE_BYTES = 65_536;
 const PLACEHOLDER = /(\$?)\$\{([a-z]+):([^}]{0,4096})\}/g;

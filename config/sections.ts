@@ -39,7 +39,7 @@ const TARGETS = 'installer.installTargets';
 
 const ALWAYS = new Set(['$schema', 'definitions']);
 
-/** A duration becomes milliseconds under a key that says so (resolve.ts). */
+/** A duration becomes milliseconds under a key that ends in `Ms` (forms.ts). */
 const keyInFile = (section: Section): string => section.replace(/Ms$/, '');
 
 /** Decides which keys of a document are read. */

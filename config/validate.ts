@@ -3,11 +3,10 @@
 
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { fullFormats } from 'ajv-formats/dist/formats.js';
-import { allowedBy, foundAt, keyList } from './describe.ts';
+import { allowedBy, foundAt, keyList, suggestKey } from './describe.ts';
 import { FORMS, type FormName } from './forms.ts';
 import { isMap, type Path, pathOf, pointerOf, valueAt } from './path.ts';
 import { branchIndex, branchOf, driversOf, isDriverUnion, nodeAt, type SchemaNode } from './schema-node.ts';
-import { suggestKey } from './suggest.ts';
 
 export interface Finding {
   readonly path: Path;
@@ -23,7 +22,7 @@ export type Written = (path: Path) => string | undefined;
 const ANNOTATIONS = ['x-allowed', 'x-forms', 'x-port', 'x-derived', 'x-ignored', 'x-live'];
 
 /** Finds every fault of a document. */
-export type Check = (document: unknown, written: Written) => readonly Finding[];
+type Check = (document: unknown, written: Written) => readonly Finding[];
 
 function newValidator(): Ajv2020 {
   const ajv = new Ajv2020({
@@ -129,4 +128,25 @@ function findingOf(error: ErrorObject, root: SchemaNode, document: unknown, writ
 
 function keysOf(value: unknown): string {
   return isMap(value) ? Object.keys(value).join(', ') || '(none)' : '(none)';
+}
+
+// One thing that is wrong with a configuration file: where it stands, what was found there and what is allowed.
+
+export interface ConfigFault {
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  /** From 1. */
+  readonly column: number;
+  /** Key path such as `installer.lanes.import.workerCount`; empty for the file as a whole. */
+  readonly path: string;
+  /** Never holds a secret, nor the value behind a placeholder. */
+  readonly found: string;
+  readonly allowed: string;
+}
+
+/** One line for a person: `FILE:LINE:COLUMN: PATH: found .., allowed: ..`. */
+export function formatFault(fault: ConfigFault): string {
+  const path = fault.path === '' ? '' : `${fault.path}: `;
+  return `${fault.file}:${fault.line}:${fault.column}: ${path}found ${fault.found}; allowed: ${fault.allowed}`;
 }

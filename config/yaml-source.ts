@@ -21,7 +21,7 @@ export interface Mark {
   readonly text?: string;
 }
 
-export interface SourceFault {
+interface SourceFault {
   readonly position: Position;
   readonly path: Path;
   readonly found: string;

@@ -1,8 +1,8 @@
 // A configuration file for a command: loaded, or every fault as one error; warnings are said once.
 
 import type { Configuration } from '../../config/configuration.ts';
-import { formatFault } from '../../config/fault.ts';
 import { loadConfiguration } from '../../config/load.ts';
+import { formatFault } from '../../config/validate.ts';
 import { MAILS_WAIT } from '../../config/warnings.ts';
 import type { SettingsFile } from '../compose/reloading.ts';
 import type { CommandIo } from './command.ts';

@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { ReportConfiguration } from '../../config/schema/report.ts';
+import type { ReportConfiguration } from '../../config/schema/root.ts';
 import { BlastDatabaseFiles } from '../../engine/adapters/blast/blast-database.ts';
 import { QueryJobsDirectory } from '../../engine/adapters/blast/query-jobs-directory.ts';
 import { ChildProcessRunner } from '../../engine/adapters/scripts/child-process.ts';

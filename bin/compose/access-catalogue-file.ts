@@ -2,8 +2,8 @@
 
 import { readFile } from 'node:fs/promises';
 import type { Static } from 'typebox';
-import { formatFault } from '../../config/fault.ts';
 import { displayPath, isMap, pointerOf } from '../../config/path.ts';
+import { formatFault } from '../../config/validate.ts';
 import { readYaml, type YamlSource } from '../../config/yaml-source.ts';
 import { isEmail } from '../../engine/model/access-mail.ts';
 import { parseCuratedId, RESTRICTION_LEVELS } from '../../engine/model/access-request.ts';

@@ -1,8 +1,7 @@
 // Opens what the lanes and the installer stand on: the cache DB with everything kept in it, the object store, the
 // install targets. Whatever is open when a later part fails is closed by the scope.
 
-import type { Configuration } from '../../config/configuration.ts';
-import { dataSchemaOf } from '../../config/data-schemas.ts';
+import { type Configuration, dataSchemaOf } from '../../config/configuration.ts';
 import { PostgresCatalog } from '../../engine/adapters/catalog/catalog-postgres.ts';
 import { PostgresDatasetIndex } from '../../engine/adapters/catalog/dataset-index-postgres.ts';
 import { PostgresAccounts } from '../../engine/adapters/datasets/accounts-postgres.ts';

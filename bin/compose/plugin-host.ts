@@ -2,9 +2,13 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Configuration, InstallTargetConfiguration, PluginConfiguration } from '../../config/configuration.ts';
-import { dataSchemaOf } from '../../config/data-schemas.ts';
-import type { PluginHostConfiguration } from '../../config/schema/plugin-host.ts';
+import {
+  type Configuration,
+  dataSchemaOf,
+  type InstallTargetConfiguration,
+  type PluginConfiguration,
+} from '../../config/configuration.ts';
+import type { PluginHostConfiguration } from '../../config/schema/plugins.ts';
 import { ChildProcessRunner } from '../../engine/adapters/scripts/child-process.ts';
 import { endLeftoverScripts } from '../../engine/adapters/scripts/child-process-records.ts';
 import { MAX_ENTRIES } from '../../engine/archive/archive-entry.ts';

@@ -1,7 +1,7 @@
 // How the certificates of servers are verified, as every client of ours takes it.
 
 import { readFileSync } from 'node:fs';
-import type { TlsOptions } from '../../config/schema/tls.ts';
+import type { TlsOptions } from '../../config/schema/database.ts';
 
 export interface Verification {
   readonly rejectUnauthorized: boolean;

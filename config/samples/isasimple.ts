@@ -4,12 +4,17 @@ import { createWriteStream } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { installFiles, soleFile } from './dataset-files.ts';
-import { installMetaRow, removeMetaRow } from './dataset-meta.ts';
-import { type RowTable, removeRows, replaceRows } from './dataset-rows.ts';
 import { csvLine, type DelimitedRow, delimitedRows, ownRows } from './delimited.ts';
-import { LIMITS, tooMany } from './limits.ts';
-import { Faults, Refusal, type SamplePlugin, shown, shownShort } from './sample.ts';
+import {
+  installFiles,
+  installMetaRow,
+  type RowTable,
+  removeMetaRow,
+  removeRows,
+  replaceRows,
+  soleFile,
+} from './installed-dataset.ts';
+import { Faults, LIMITS, Refusal, type SamplePlugin, shown, shownShort, tooMany } from './sample.ts';
 import { sayConverted } from './text-encoding.ts';
 
 const OUTPUT = 'study.csv';

@@ -1,7 +1,7 @@
 // Two-line programs that start this program again as a script of a sample plugin, for the plugin host to run.
 
 import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { ScriptKind } from './run-sample.ts';
 import { SAMPLE_NAMES, type SampleName } from './samples.ts';
 
@@ -16,7 +16,7 @@ const CONFIG_KEYS = {
 type ConfigKey = (typeof CONFIG_KEYS)[ScriptKind];
 
 /** Paths of the scripts by configuration key; absolute when `dir` is. */
-export type SampleLaunchers = Readonly<Record<SampleName, Readonly<Record<ConfigKey, string>>>>;
+type SampleLaunchers = Readonly<Record<SampleName, Readonly<Record<ConfigKey, string>>>>;
 
 /**
  * Writes `{dir}/{sample}/{kind}` for every sample and kind; existing ones are replaced whole, so that one that runs is
@@ -41,3 +41,24 @@ export async function writeSampleLaunchers(dir: string, runtimeArgv: readonly st
 }
 
 const quote = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
+
+// The sample command of the handler service: gives back what was uploaded, and blames the user for empty data. It shows
+// all that a command has to do: read its arguments, write to `output/`, say what is wrong as one JSON object.
+
+const COMMAND = `#!/bin/sh
+# Called with the names of the uploaded files and folders; the working directory is theirs.
+set -eu
+if [ -z "$(find "$@" -type f -size +0 -print)" ]; then
+  echo '{"error": "user", "message": "all files of the upload are empty"}' >&2
+  exit 1
+fi
+mkdir -p output
+cp -R -- "$@" output/
+`;
+
+/** Written whole, so that one that runs is not disturbed. */
+export async function writeHandlerCommand(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(`${path}.new`, COMMAND, { mode: 0o755 });
+  await rename(`${path}.new`, path);
+}

@@ -1,7 +1,6 @@
 // Any files, kept as they are: no format, no rows of their own.
 
-import { exportFiles, installFiles, listFiles } from './dataset-files.ts';
-import { installMetaRow, removeMetaRow } from './dataset-meta.ts';
+import { exportFiles, installFiles, installMetaRow, listFiles, removeMetaRow } from './installed-dataset.ts';
 import { Refusal, type SamplePlugin } from './sample.ts';
 
 export const lightweight: SamplePlugin = {

@@ -2,11 +2,10 @@
 // LF, CR LF or CR. No library does this: those that are kept up (csv-parse, Papa Parse) accept quotes inside of plain cells
 // and garbage behind quoted ones together or not at all, and name records, where the owner needs lines.
 
-import { bytesOf, tooMany } from './limits.ts';
-import { Refusal, shown, shownShort } from './sample.ts';
+import { bytesOf, Refusal, shown, shownShort, tooMany } from './sample.ts';
 
 export interface Dialect {
-  /** Tables separated by colons or blanks are not taken; see `dialect.ts`. */
+  /** Tables separated by colons or blanks are refused; see `delimited.ts`. */
   readonly delimiter: ',' | ';' | '\t' | '|' | ':' | ' ';
   readonly quote: '"' | "'";
   /** How a quote stands within quotes: twice, or behind a backslash, which then escapes in plain cells, too. */

@@ -18,7 +18,7 @@ export const isScriptKind = (text: string): text is ScriptKind => Object.hasOwn(
 
 /** Exit codes that the plugin host knows; any other is a script error. `later`: the data are fine, and so is the script. */
 export const SCRIPT_EXIT = { ok: 0, failed: 1, later: 75, refused: 99 } as const;
-export type ScriptExit = (typeof SCRIPT_EXIT)[keyof typeof SCRIPT_EXIT];
+type ScriptExit = (typeof SCRIPT_EXIT)[keyof typeof SCRIPT_EXIT];
 
 /** Runs the script. `stdin` is read for the dependencies only; the number of `args` was checked. */
 export async function runSample(

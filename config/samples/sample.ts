@@ -2,7 +2,7 @@
 // messages for their owner (exit 99), or fails (any other code).
 
 import { Failure } from '../../engine/runtime/failure.ts';
-import type { SampleDatabase } from './dataset-rows.ts';
+import type { SampleDatabase } from './installed-dataset.ts';
 
 /** How a script sees the world. */
 export interface SampleIo {
@@ -85,4 +85,74 @@ const ESCAPES: Readonly<Record<string, string>> = { '\t': '\\t', '\n': '\\n', '\
 
 function escaped(character: string): string {
   return ESCAPES[character] ?? `\\u{${character.codePointAt(0)?.toString(16)}}`;
+}
+
+// What the samples take at most: one table, so that what an import accepts can always be installed. Text is measured in
+// bytes of UTF-8, as PostgreSQL does.
+
+/** Columns of a primary key share one B-tree entry, which PostgreSQL limits to 2,704 bytes; a dataset id takes some, too. */
+export const LIMITS = {
+  /** Of an upload, counted while they are found. */
+  files: 100_000,
+  /** An id of a gene list. */
+  geneIdBytes: 80,
+  geneIds: 1_000_000,
+  /** A word of a gene list, before it is told from an id: what is longer is no list. */
+  wordBytes: 8_000,
+  /** A cell of a study table, name of a column or value. */
+  cellBytes: 1_000,
+  columns: 999,
+  /** `row_number` is an integer of four bytes. */
+  rows: 100_000_000,
+  biomFileBytes: 32 * 1024 * 1024,
+  /** An id of a row or a column of a BIOM matrix: two of them are in a key. */
+  biomIdBytes: 1_000,
+  /** A sample's name and a gene's id: both are in a key. */
+  sampleBytes: 1_000,
+  rnaGeneBytes: 1_000,
+  genesPerSample: 1_000_000,
+  /** A cell that is not part of a key. */
+  rnaCellBytes: 10_000,
+} as const;
+
+/** Bytes of UTF-8. */
+export const bytesOf = (text: string): number => Buffer.byteLength(text);
+
+/** For messages: what was found and what is allowed. */
+export const tooMany = (number: number, limit: number): string => `is number ${number}; at most ${limit} are taken`;
+export const tooLong = (bytes: number, limit: number): string => `has ${bytes} bytes in UTF-8; at most ${limit} fit`;
+
+// A place in a text as people count it: line and column from 1. A line ends with LF, CR LF or CR.
+
+export class TextPlace {
+  line = 1;
+  /** In characters (code points). */
+  column = 1;
+  #afterCr = false;
+
+  /** Moves behind this piece of the text, which may begin or end anywhere. */
+  advance(text: string): void {
+    for (const character of text) {
+      if (character === '\n' && this.#afterCr) {
+        this.#afterCr = false;
+        continue;
+      }
+      this.#afterCr = character === '\r';
+      if (character === '\n' || character === '\r') {
+        this.line++;
+        this.column = 1;
+      } else this.column++;
+    }
+  }
+
+  toString(): string {
+    return `line ${this.line}, column ${this.column}`;
+  }
+}
+
+/** Place of the character at this index (in code units). */
+export function placeAt(text: string, index: number): TextPlace {
+  const place = new TextPlace();
+  place.advance(text.slice(0, index));
+  return place;
 }

@@ -5,7 +5,7 @@ import type { SamplePlugin } from './sample.ts';
 export const SAMPLE_NAMES = ['genelist', 'isasimple', 'biom', 'rnaseq', 'lightweight'] as const;
 export type SampleName = (typeof SAMPLE_NAMES)[number];
 
-export interface Sample {
+interface Sample {
   readonly version: '1.0';
   /** Display name of the type. */
   readonly category: string;

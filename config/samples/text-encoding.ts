@@ -4,8 +4,7 @@
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { Refusal, type SampleIo, shown, shownShort } from './sample.ts';
-import { TextPlace } from './text-place.ts';
+import { Refusal, type SampleIo, shown, shownShort, TextPlace } from './sample.ts';
 
 export type TextEncoding = 'utf-8' | 'utf-16le' | 'utf-16be';
 

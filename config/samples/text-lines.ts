@@ -5,9 +5,8 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Refusal, type SampleIo, shown } from './sample.ts';
+import { Refusal, type SampleIo, shown, TextPlace } from './sample.ts';
 import { encodingOf, sayConverted, type TextEncoding, undecodable } from './text-encoding.ts';
-import { TextPlace } from './text-place.ts';
 
 /** Decoded pieces of an uploaded file, without a byte order mark. */
 export async function* textChunks(path: string, name: string): AsyncGenerator<string> {

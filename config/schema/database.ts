@@ -7,15 +7,33 @@ import {
   duration,
   filled,
   flag,
+  formed,
   integer,
+  type Loaded,
   nullable,
   optional,
   secret,
   section,
   text,
 } from './field.ts';
-import type { Loaded } from './loaded.ts';
-import { tlsOptions } from './tls.ts';
+
+// Transport security, the same words everywhere: towards a dependency, and of our own listeners.
+
+/** Stands beside the switch that turns TLS on (`tls`, or `https` of the object store). */
+export const tlsOptions = filled('How the server is verified when TLS is on.', {
+  caFile: optional(formed<string>('file', "PEM file of the certificate authorities to trust instead of the system's.")),
+  verify: flag('False accepts any certificate: for tests only, named in a warning at every start.', true),
+});
+export type TlsOptions = Loaded<typeof tlsOptions>;
+
+export const listenerTls = section('Serve HTTPS instead of HTTP.', {
+  certFile: formed<string>('file', 'PEM file of the certificate chain.'),
+  keyFile: formed<string>('file', 'PEM file of the private key.'),
+  includeSubDomains: flag(
+    'Tell browsers to use TLS for a year with every name below ours, too. Only where all of them have it.',
+    false,
+  ),
+});
 
 const POSTGRES_PORT = 5432;
 /** What PostgreSQL takes without quoting tricks; also what engine/adapters/postgres/postgres.ts accepts. */
@@ -37,7 +55,6 @@ const serverKeys = {
 };
 
 export const cacheDb = section('Index, jobs, leases, quota and accounts of the installer.', serverKeys);
-export type CacheDbConfiguration = Loaded<typeof cacheDb>;
 
 /** A service that keeps its tables apart from the cache DB. */
 export const serviceDb = (schema: string) =>
@@ -50,7 +67,6 @@ export const serviceDb = (schema: string) =>
       'x-allowed': SCHEMA_ALLOWED,
     }),
   });
-export type ServiceDbConfiguration = Loaded<ReturnType<typeof serviceDb>>;
 
 /** Spellings of the contract's two platforms; only the first is supported. */
 export const POSTGRES_NAMES = ['Postgres', 'postgres', 'PostgreSQL', 'postgresql'] as const;
@@ -98,4 +114,3 @@ export const sharedTargetDbPooling = filled('Pools shared by install targets on 
   poolSize: poolSize(5, 255, 20),
   idleTimeout: duration('After which an idle connection is closed.', '10m'),
 });
-export type SharedPoolConfiguration = Loaded<typeof sharedTargetDbPooling>;

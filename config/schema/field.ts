@@ -5,17 +5,17 @@
 //   x-forms    what a fault says when none, or more than one, of the forms of an object (`oneOf`) is there
 //   x-derived  the default depends on other keys (derive.ts); says how
 //   x-ignored  accepted for compatibility, without effect; says why (warnings.ts)
-//   x-live     taken over by a running process that reloads its file; says how (live.ts)
+//   x-live     applied by a running process that reloads its file; says how (schema-node.ts)
 //   writeOnly  a secret: never printed
 
 // Only its types: a node at run time is plain JSON Schema.
+
 import type { Static, TObject, TOptional, TProperties, TSchema, TUnsafe } from 'typebox';
 import type { DatasetType } from '../../engine/model/metadata.ts';
 import { DURATION_PATTERN } from '../../engine/runtime/duration.ts';
 import { ADDRESS_PATTERN, HOST_PATTERN, type ServerAddress } from '../address.ts';
 import type { FormName } from '../forms.ts';
-import type { LiveKind } from '../live.ts';
-import type { DurationField, Field } from './loaded.ts';
+import type { LiveKind } from '../schema-node.ts';
 
 interface Extras {
   readonly 'x-allowed'?: string;
@@ -251,3 +251,31 @@ export const filled = <Properties extends TProperties>(
   description: string,
   properties: Properties,
 ): TUnsafe<Static<TObject<Properties>>> => section(description, properties, { default: {} });
+
+// The type of a section once it is loaded: derived from its schema, with forms resolved and durations in milliseconds.
+
+declare const resolvesTo: unique symbol;
+declare const inMilliseconds: unique symbol;
+
+/** A value whose loaded form differs from what stands in the file. */
+interface Field<Value> {
+  readonly [resolvesTo]: Value;
+}
+/** Text such as `1d 12h` in the file; a number under the key with `Ms` appended when loaded. */
+interface DurationField extends Field<number> {
+  readonly [inMilliseconds]: true;
+}
+
+/** The type of a section as it is loaded, from the type of its schema. */
+export type Loaded<Schema extends TSchema> = LoadedValue<Static<Schema>>;
+type LoadedValue<Value> =
+  Value extends Field<infer Result>
+    ? Result
+    : Value extends string | number | boolean | null | undefined
+      ? Value
+      : Value extends readonly (infer Item)[]
+        ? readonly LoadedValue<Item>[]
+        : Value extends object
+          ? { readonly [Key in keyof Value as LoadedKey<Key, Value[Key]>]: LoadedValue<Value[Key]> }
+          : Value;
+type LoadedKey<Key, Value> = NonNullable<Value> extends DurationField ? `${Key & string}Ms` : Key;

@@ -1,6 +1,6 @@
 // The mail server: greeted, encrypted, logged in to. No mail is sent.
 
-import type { MailConfiguration } from '../../../config/schema/mail.ts';
+import type { MailConfiguration } from '../../../config/schema/root.ts';
 import { SmtpMailer, type SmtpOptions } from '../../../engine/adapters/mail/smtp.ts';
 import { type Check, hostPort } from './check.ts';
 import { codeOf, networkMend } from './error-codes.ts';

@@ -4,8 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { delimitedRows } from '../../../config/samples/delimited.ts';
-import { LIMITS } from '../../../config/samples/limits.ts';
-import { Refusal } from '../../../config/samples/sample.ts';
+import { LIMITS, Refusal } from '../../../config/samples/sample.ts';
 import { sampleDatabase, sampleRun } from './sample-run.ts';
 
 type Rows = readonly (readonly string[])[];

@@ -1,9 +1,8 @@
 import t from 'tap';
-import { Cursor } from '../../config/cursor.ts';
-import { fillDefaults } from '../../config/defaults.ts';
-import { displayPath } from '../../config/path.ts';
-import { installerRules } from '../../config/rules/installer-rules.ts';
-import { processRules } from '../../config/rules/process-rules.ts';
+import { installerRules } from '../../config/installer-rules.ts';
+import { fillDefaults } from '../../config/load.ts';
+import { Cursor, displayPath } from '../../config/path.ts';
+import { processRules } from '../../config/process-rules.ts';
 import { ROOT_SCHEMA } from '../../config/schema/root.ts';
 import { changed, completeDocument, type Document } from './complete-document.ts';
 

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { LIVE_KINDS, liveSettings } from '../../config/live.ts';
 import { ROOT_SCHEMA } from '../../config/schema/root.ts';
+import { LIVE_KINDS, liveSettings } from '../../config/schema-node.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'configure.md'), 'utf8');
 const section = /^## Tuning while running\n([\s\S]*?)^## /m.exec(PAGE)?.[1] ?? '';

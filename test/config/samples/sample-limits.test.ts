@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { csvLine } from '../../../config/samples/delimited.ts';
-import { bytesOf, LIMITS } from '../../../config/samples/limits.ts';
+import { bytesOf, LIMITS } from '../../../config/samples/sample.ts';
 import { type SampleRun, sampleDatabase, sampleRun, type UploadedFile } from './sample-run.ts';
 
 const db = await sampleDatabase(t);

@@ -1,6 +1,7 @@
 // `installer.logBroker`: the event log. The contract's form (Kafka) with every consumer and producer option, or our
 // PostgreSQL driver. Options that the Kafka client has no knob for are marked here and named in a warning when they are set.
 
+import { tlsOptions } from './database.ts';
 import {
   addressList,
   choice,
@@ -9,13 +10,15 @@ import {
   filled,
   flag,
   integer,
+  map,
   nullable,
+  openAddress,
+  optional,
+  secret,
   section,
   text,
   union,
 } from './field.ts';
-import type { Loaded } from './loaded.ts';
-import { tlsOptions } from './tls.ts';
 
 const KAFKA_PORT = 9092;
 const NO_KNOB = { 'x-ignored': 'the Kafka client has no such setting' };
@@ -49,7 +52,6 @@ const consumers = filled('How lanes read their channels.', {
   sendBufferSize: integer('Bytes; -1 is the default of the system.', { minimum: -1, default: 131_072, ...NO_BUFFER }),
   sessionTimeout: duration('After which a silent member is dropped from its group.', '45s', POSITIVE),
 });
-export type KafkaConsumerConfiguration = Loaded<typeof consumers>;
 
 const producers = filled('How events are published.', {
   bufferMemory: integer('Bytes of unsent records.', { minimum: 0, default: 33_554_432, ...NO_BATCHING }),
@@ -74,7 +76,6 @@ const producers = filled('How events are published.', {
   reconnectBackoffTime: duration('First wait between attempts to connect.', '50ms'),
   retryBackoffTime: duration('First wait before a request is repeated.', '100ms'),
 });
-export type KafkaProducerConfiguration = Loaded<typeof producers>;
 
 const kafka = section('Kafka.', {
   driver: driver('kafka', { isDefault: true }),
@@ -84,11 +85,66 @@ const kafka = section('Kafka.', {
   consumers,
   producers,
 });
-export type KafkaConfiguration = Loaded<typeof kafka>;
 
-const postgres = section('Channels in the cache DB: for installations without a Kafka.', {
+const channelsInPostgres = section('Channels in the cache DB: for installations without a Kafka.', {
   driver: driver('postgres'),
 });
 
-export const logBroker = union('The event log that feeds the lanes.', [kafka, postgres]);
-export type LogBrokerConfiguration = Loaded<typeof logBroker>;
+export const logBroker = union('The event log that feeds the lanes.', [kafka, channelsInPostgres]);
+
+// `installer.queueBroker`: where the object store reports its changes. The contract's form (RabbitMQ) or our PostgreSQL
+// driver, which goes with the directory store.
+
+export const AMQP_PORTS = { tls: 5671, plain: 5672 } as const;
+
+const named = (description: string) => text(description, { minLength: 3 });
+const table = (what: string) => optional(map(`Arguments of the ${what}.`, text('Value.')));
+
+const connection = section('How to reach the broker.', {
+  name: text("Name of our connections in the broker's own logs.", { default: 'installer' }),
+  server: openAddress(`RabbitMQ server. The port defaults to ${AMQP_PORTS.tls} with TLS, ${AMQP_PORTS.plain} without.`),
+  username: named('User.'),
+  password: secret('Password of the user.', 3),
+  tls: flag('Encrypt connections with TLS.', true),
+  tlsOptions,
+  timeout: duration('For connecting.', '10s', { positive: true }),
+});
+
+const exchange = section('Exchange that the object store publishes to; declared if it is missing.', {
+  name: named('Name.'),
+  type: choice('How it routes.', ['direct', 'fanout', 'topic'], { default: 'direct' }),
+  autoDelete: flag('Goes away with its last binding.', false),
+  durable: flag('Survives a restart of the broker.', true),
+  arguments: table('exchange'),
+});
+
+const queue = section('Queue that the event router reads; declared if it is missing.', {
+  name: named('Name.'),
+  autoDelete: flag('Goes away with its last consumer.', false),
+  durable: flag('Survives a restart of the broker.', true),
+  exclusive: flag('For one connection only.', false),
+  arguments: table('queue'),
+});
+
+const global = section('The one broker.', {
+  pollInterval: duration('Accepted for compatibility.', '1s', {
+    'x-ignored': 'the broker pushes messages, nothing polls',
+  }),
+  connection,
+  exchange,
+  queue,
+  routing: optional(
+    section('Binding of the queue to the exchange; the empty routing key when absent.', {
+      key: optional(named('Routing key.')),
+      arguments: table('binding'),
+    }),
+  ),
+});
+
+const rabbitmq = section('RabbitMQ.', { driver: driver('rabbitmq', { isDefault: true }), global });
+
+const changesInPostgres = section('Change rows in the cache DB, written by the directory store.', {
+  driver: driver('postgres'),
+});
+
+export const queueBroker = union('Changes of the object store.', [rabbitmq, changesInPostgres]);

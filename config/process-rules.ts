@@ -1,9 +1,9 @@
 // Rules of the sections beside `installer`, and of values that stand in order.
 
-import { LOCAL_ISSUER } from '../../engine/model/local-issuer.ts';
-import { parseDuration } from '../../engine/runtime/duration.ts';
-import type { Cursor } from '../cursor.ts';
-import type { Finding } from '../validate.ts';
+import { LOCAL_ISSUER } from '../engine/model/local-issuer.ts';
+import { parseDuration } from '../engine/runtime/duration.ts';
+import type { Cursor } from './path.ts';
+import type { Finding } from './validate.ts';
 
 /** `asWritten` is the document before defaults were filled. */
 export function processRules(root: Cursor, asWritten: Cursor): readonly Finding[] {

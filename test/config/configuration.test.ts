@@ -1,6 +1,5 @@
 import t from 'tap';
-import type { InstallTargetConfiguration } from '../../config/configuration.ts';
-import { dataSchemaOf, sharedDataSchemas } from '../../config/data-schemas.ts';
+import { dataSchemaOf, type InstallTargetConfiguration, sharedDataSchemas } from '../../config/configuration.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 
 type DataDb = InstallTargetConfiguration['dataDb'];
