@@ -1,5 +1,5 @@
-// The configuration as the program uses it: checked, complete, read-only, in milliseconds and bytes. Each section is a
-// slice that `bin` hands to the module that wants it.
+// The configuration as the program uses it: checked, complete, read-only, in milliseconds and bytes. `bin` hands each module
+// the section that it needs.
 
 import type { TargetId } from '../engine/model/ids.ts';
 import type { DatasetType } from '../engine/model/metadata.ts';
@@ -20,7 +20,7 @@ interface DatabaseAccess {
   readonly tlsOptions: TlsOptions;
 }
 
-/** A database of an install target: looked up in the directory, or given. */
+/** A database of an install target: looked up in the directory, or given in the file. */
 export type DatabaseConnection = DatabaseAccess &
   (
     | { readonly kind: 'lookup'; readonly lookupCn: string }
@@ -41,11 +41,11 @@ export interface InstallTargetConfiguration {
   readonly projectCategory: InstallTargetFile['projectCategory'];
 }
 
-/** `token` is the plugin's own, or that of the plugin host. */
+/** `token` is the plugin's own token, or that of the plugin host. */
 export type PluginConfiguration = PluginFile;
 
 interface InstallerConfiguration extends Omit<InstallerFile, 'installTargets'> {
-  /** The enabled ones. */
+  /** Only enabled targets. */
   readonly installTargets: readonly InstallTargetConfiguration[];
 }
 
@@ -53,10 +53,10 @@ export interface Configuration extends Omit<RootFile, '$schema' | 'definitions' 
   readonly installer: InstallerConfiguration;
 }
 
-/** The last step of loading: what the generic resolution cannot say. Sections that were not read stay away. */
+/** The last step of loading: conversions that the schema cannot express. Sections that were not read stay absent. */
 export function finish(file: RootFile): Configuration {
   const { $schema: _schema, definitions: _definitions, installer, ...rest } = file;
-  // With a selection of sections, any of them may be missing although the type of the whole file has it.
+  // If only some sections were read, the others are missing although the type has them.
   const given: Partial<InstallerFile> | undefined = installer;
   if (!given) return rest as Configuration;
   const { plugins, installTargets, ...others } = given;
@@ -79,7 +79,7 @@ function withTokens(
 function enabledTarget(target: InstallTargetFile): readonly InstallTargetConfiguration[] {
   const { enabled, targetId, targetName, controlDb, dataDb, ...rest } = target;
   if (!enabled || targetId === undefined) return [];
-  // One that was left out on purpose (sections.ts) stays away although the type has it.
+  // A database that was not read (sections.ts) stays absent although the type has it.
   const databases = {
     ...(controlDb && { controlDb: connection(controlDb) }),
     ...(dataDb && { dataDb: connection(dataDb) }),
@@ -93,26 +93,27 @@ function connection({ lookupCn, server, name, platform: _platform, ...access }: 
     : { ...access, kind: 'lookup', lookupCn };
 }
 
-// Which install targets share a data schema: their plugins write to one schema of one database, so a dataset's rows are
-// there once for all of them (actors/dataset/shared-data.ts).
-
+/**
+ * Install targets whose plugins write to one schema of one database: a dataset's rows are there once for all of them
+ * (actors/dataset/shared-data.ts).
+ */
 interface SharedDataSchema {
   readonly targets: readonly TargetId[];
   readonly schema: string;
-  /** As the file names it: `host:port/name`, or the entry of the directory. */
+  /** As the file names it: `host:port/name`, or the directory entry. */
   readonly database: string;
 }
 
 type Located = Pick<InstallTargetConfiguration, 'targetId' | 'dataDb'>;
 
 /**
- * The same text for targets that share. Databases are compared as the file names them: one that is named by its address
- * here and by its directory entry there counts as two. Names of hosts and of directory entries are the same in any case.
+ * Targets that share a data schema have the same text. Databases are compared as the file names them: a database that is named
+ * once by its address and once by its directory entry counts as two. Host names and directory entries ignore case.
  */
 export const dataSchemaOf = (target: Pick<Located, 'dataDb'>): string =>
   `${target.dataDb.kind} ${databaseOf(target)} ${target.dataDb.schema}`;
 
-/** Those of two targets and more, in the order of the file. */
+/** Only schemas with at least two targets, in the order of the file. */
 export function sharedDataSchemas(targets: readonly Located[]): readonly SharedDataSchema[] {
   return [...Map.groupBy(targets, dataSchemaOf).values()].flatMap((group) => {
     const [first] = group;

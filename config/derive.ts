@@ -1,6 +1,6 @@
-// Defaults that depend on other keys (`x-derived` in the schema). Runs on a document without faults, after the fixed
-// defaults, and changes it in place. Versions become text here: YAML reads 1.0 as the number 1, but a version is what was
-// written.
+// Defaults that depend on other keys (`x-derived` in the schema). Runs on a document without faults, after the fixed defaults,
+// and changes it in place. Versions become text here: YAML reads 1.0 as the number 1, but a version is the text in the file, so
+// 1.0 and '1.0' are one version and 1 is another.
 
 import { type Address, parseAddress, parseAddressCsv } from './address.ts';
 import { Cursor, isMap, valueAt } from './path.ts';
@@ -9,9 +9,7 @@ import { LDAP_PORTS, S3_PORTS } from './schema/installer.ts';
 import { SMTP_PORTS } from './schema/root.ts';
 import type { Written } from './validate.ts';
 
-// A version as text: what stands in the file, so that 1.0 and '1.0' are one version and 1 is another.
-
-/** Undefined for anything but text and numbers. */
+/** A version as it is written in the file; undefined for anything but text and numbers. */
 export function versionText(version: Cursor, written: Written): string | undefined {
   if (version.number === undefined) return version.text;
   const text = written(version.path);
@@ -76,7 +74,7 @@ function withPort(server: unknown, port: number): unknown {
   return given && { host: bracketed(given.host), port: given.port ?? port };
 }
 
-/** As the file writes it, because the result is read as one. */
+/** In the form of the file, because the result is read like a file. */
 const bracketed = (host: string): string => (host.includes(':') && !host.startsWith('[') ? `[${host}]` : host);
 
 function installTarget(target: Section): void {

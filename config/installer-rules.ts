@@ -1,4 +1,5 @@
-// Rules of `installer` that span keys. Each works on what is there and leaves the rest to the schema.
+// Rules of `installer` that span keys: values that must not occur twice, plugins, install targets, lanes. Each rule checks what
+// is there and leaves the rest to the schema.
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { fullFormats } from 'ajv-formats/dist/formats.js';
@@ -9,8 +10,7 @@ import { type Cursor, displayPath } from './path.ts';
 import { POSTGRES_NAMES, SCHEMA_ALLOWED, SCHEMA_PATTERN } from './schema/database.ts';
 import type { Finding, Written } from './validate.ts';
 
-// Values that must not occur twice.
-
+/** A value that must not occur twice. */
 interface Repeat {
   readonly cursor: Cursor;
   /** The first place with the same key. */
@@ -18,7 +18,7 @@ interface Repeat {
   readonly key: string;
 }
 
-/** Each cursor whose key an earlier one has; those without a key are passed over. */
+/** The cursors whose key an earlier cursor has. Cursors without a key are skipped. */
 function repeats(cursors: readonly Cursor[], keyOf: (cursor: Cursor) => string | undefined): readonly Repeat[] {
   const first = new Map<string, Cursor>();
   return cursors.flatMap((cursor) => {
@@ -29,14 +29,12 @@ function repeats(cursors: readonly Cursor[], keyOf: (cursor: Cursor) => string |
   });
 }
 
-/** `what` is what stands at the cursor, in words. */
+/** @param what describes the value at the cursor */
 const repeatFinding = ({ cursor, earlier }: Repeat, what: string, allowed: string): Finding => ({
   path: cursor.path,
   found: `${what}, as at ${displayPath(earlier.path)}`,
   allowed,
 });
-
-// Rules of `installer.plugins` that span keys.
 
 function pluginRules(installer: Cursor, written: Written): readonly Finding[] {
   const types = dataTypesOf(installer);
@@ -56,7 +54,7 @@ const dataTypesOf = (installer: Cursor): readonly Cursor[] =>
     .entries()
     .flatMap(([, plugin]) => plugin.at('dataTypes').items());
 
-/** `name:version` with the name in lower case; undefined while either is malformed. */
+/** `name:version` with the name in lower case; undefined if either is malformed. */
 function typeKeyOf(type: Cursor, written: Written): string | undefined {
   const name = type.at('name').text?.toLowerCase();
   const version = versionText(type.at('version'), written);
@@ -102,8 +100,6 @@ function installRoots(installer: Cursor): readonly Finding[] {
     }));
 }
 
-// Rules of `installer.installTargets` that span keys.
-
 function targetRules(installer: Cursor, written: Written): readonly Finding[] {
   const targets = installer.at('installTargets').items();
   return [
@@ -146,7 +142,7 @@ function directories(installer: Cursor, targets: readonly Cursor[]): readonly Fi
       : place.text;
   return (
     repeats(places, directoryOf)
-      // Equal ids are reported as such.
+      // Equal ids are reported by another rule.
       .filter(({ cursor, earlier }) => cursor.path.at(-1) !== 'targetId' || earlier.path.at(-1) !== 'targetId')
       .map((repeat) =>
         repeatFinding(
@@ -201,7 +197,7 @@ function databaseRules(db: Cursor, ldap: Cursor): readonly Finding[] {
 function metaValidationRules(schema: Cursor): readonly Finding[] {
   if (typeof schema.value !== 'object' || schema.value === null) return [];
   try {
-    // Words that we do not know are the operator's own: not strict.
+    // Not strict: the operator may use keywords that we do not know.
     new Ajv2020({ strict: false, formats: fullFormats }).compile(schema.value);
     return [];
   } catch (error) {
@@ -221,7 +217,7 @@ export function installerRules(root: Cursor, written: Written): readonly Finding
   ];
 }
 
-/** A message must belong to one lane. */
+/** Each message must belong to exactly one lane. */
 function laneRules(lanes: Cursor): readonly Finding[] {
   const key = (lane: Cursor): string | undefined => {
     const [channel, eventKey] = [lane.at('eventChannel').text, lane.at('eventKey').text];

@@ -1,11 +1,11 @@
-// Rules of the sections beside `installer`, and of values that stand in order.
+// Rules of the sections besides `installer`, and of values that must be in order.
 
 import { LOCAL_ISSUER } from '../engine/model/local-issuer.ts';
 import { parseDuration } from '../engine/runtime/duration.ts';
 import type { Cursor } from './path.ts';
 import type { Finding } from './validate.ts';
 
-/** `asWritten` is the document before defaults were filled. */
+/** @param asWritten the document before defaults were filled in */
 export function processRules(root: Cursor, asWritten: Cursor): readonly Finding[] {
   return [
     ...handlerPort(asWritten),
@@ -23,7 +23,7 @@ export function processRules(root: Cursor, asWritten: Cursor): readonly Finding[
   ];
 }
 
-/** Lower, higher, and whether they may be equal. */
+/** The lower key, the higher key, and whether they may be equal. */
 const ORDERED: readonly (readonly [string, string, boolean])[] = [
   ['mail.retry.base', 'mail.retry.max', true],
   ['installer.logBroker.consumers.heartbeatInterval', 'installer.logBroker.consumers.sessionTimeout', false],
@@ -97,7 +97,7 @@ function hostedPlugins(root: Cursor): readonly Finding[] {
     }));
 }
 
-/** Another program's issuer signs tokens for others too: without an audience, those would do here. */
+/** Another program's issuer also signs tokens for other services. Without an audience, we would accept those. */
 function foreignIssuer(root: Cursor): readonly Finding[] {
   const oauth = root.at('containerCore', 'authentication', 'oauth');
   const issuer = oauth.at('issuer').text;

@@ -1,4 +1,4 @@
-// The schema as the loader walks it: beside a value, choosing the branch of a union that the value means.
+// The schema as the loader walks it: together with a value, which selects the branch of a union; and its live settings.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { FormName } from './forms.ts';
@@ -37,15 +37,15 @@ export interface SchemaNode {
 }
 
 /**
- * The branch of a union that a value means: the one whose `driver` it names (or leaves to the default), else the first
- * of its type; undefined when none fits. A node without union is its own branch.
+ * The branch of a union that applies to a value: the branch whose `driver` the value names (or the default driver), else the
+ * first branch of its type; undefined when none fits. A node that is no union is its own branch.
  */
 export function branchOf(schema: SchemaNode, value: unknown): SchemaNode | undefined {
   const index = branchIndex(schema, value);
   return index === undefined ? undefined : (schema.anyOf?.[index] ?? schema);
 }
 
-/** 0 for a node without union. */
+/** The index of that branch; 0 for a node that is no union. */
 export function branchIndex(schema: SchemaNode, value: unknown): number | undefined {
   if (!schema.anyOf) return 0;
   const fits = isDriverUnion(schema)
@@ -58,7 +58,7 @@ export function branchIndex(schema: SchemaNode, value: unknown): number | undefi
 export const isDriverUnion = (schema: SchemaNode): boolean =>
   schema.anyOf?.every((branch) => branch.properties?.driver?.const !== undefined) ?? false;
 
-/** The drivers that a driver union offers. */
+/** The drivers of a driver union. */
 export const driversOf = (schema: SchemaNode): readonly string[] =>
   (schema.anyOf ?? []).map((branch) => String(branch.properties?.driver?.const));
 
@@ -75,7 +75,7 @@ export function typeOf(value: unknown): string {
   return typeof value;
 }
 
-/** True when the node (or a branch of it) takes values of this type. */
+/** True when the node, or one of its branches, accepts values of this type. */
 export function takesType(schema: SchemaNode, type: string): boolean {
   if (schema.anyOf) return schema.anyOf.some((branch) => takesType(branch, type));
   if ('const' in schema) return typeOf(schema.const) === type;
@@ -85,7 +85,7 @@ export function takesType(schema: SchemaNode, type: string): boolean {
 
 const typeFits = (schema: SchemaNode, value: unknown): boolean => takesType(schema, typeOf(value));
 
-/** The node of a key or an item below a value; undefined where the schema says nothing. */
+/** The node of a key or an item of a value; undefined if the schema has none. */
 export function childOf(schema: SchemaNode, value: unknown, step: string | number): SchemaNode | undefined {
   const branch = branchOf(schema, value);
   if (!branch) return undefined;
@@ -107,10 +107,10 @@ export function nodeAt(root: SchemaNode, document: unknown, path: Path): SchemaN
   return schema;
 }
 
-// Settings that a running process takes over from its file when it is asked to (`x-live` in the schema, and nowhere
-// else), by how they take effect. Whoever reloads has one taker for each kind.
-
-/** When a change takes effect, as people are told. */
+/**
+ * How settings take effect that a running process applies when it reloads its file (`x-live` in the schema), in words for
+ * people. bin/compose/live-settings.ts has a handler for each kind.
+ */
 export const LIVE_KINDS = {
   'lane-bounds': 'at once; running jobs end in their time',
   'daemon-interval': 'at once, counted from the start of the last run',

@@ -1,4 +1,5 @@
-// What is legal but should be known: settings without effect, open doors, values that are cut.
+// Legal values that the operator should know about: settings without effect, insecure settings, values that are cut. And for
+// `config check`: files and programs that must exist where the configuration is used.
 
 import { access, constants, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
@@ -12,7 +13,7 @@ export const MAILS_WAIT = 'mail is not configured: mails of the access service w
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/;
 
 /**
- * @param asWritten the document before defaults were filled
+ * @param asWritten the document before defaults were filled in
  * @param complete the document with every default
  */
 export function warningsOf(schema: SchemaNode, asWritten: unknown, complete: unknown): readonly string[] {
@@ -30,7 +31,7 @@ export function warningsOf(schema: SchemaNode, asWritten: unknown, complete: unk
   ];
 }
 
-/** Ignored settings that differ from their default, and switched-off verification, wherever they stand. */
+/** Ignored settings that differ from their defaults, and disabled verification, anywhere in the document. */
 function walk(schema: SchemaNode, value: unknown, path: Path): readonly string[] {
   const branch = branchOf(schema, value);
   if (!branch) return [];
@@ -97,10 +98,11 @@ function sizes(asWritten: Cursor, root: Cursor): readonly string[] {
   ];
 }
 
-// Files and programs that a configuration names and that must exist where it is used: a check for `config check`, not for
-// loading, which may happen on another machine.
-
-/** @param searchPath PATH of the environment in which the programs will run */
+/**
+ * Checks that files and programs exist that the configuration names. Is for `config check`, not for loading, which may happen
+ * on another machine.
+ * @param searchPath PATH of the environment in which the programs will run
+ */
 export async function namedFileFindings(
   schema: SchemaNode,
   document: Cursor,
@@ -123,7 +125,7 @@ export async function namedFileFindings(
   return findings;
 }
 
-/** Texts of the forms `file` and `program`; malformed values are the schema's to report. */
+/** Values of the forms `file` and `program`. The schema reports malformed ones. */
 function named(
   schema: SchemaNode,
   value: unknown,
@@ -150,10 +152,10 @@ async function isExecutable(name: string, dir: string, searchPath: string): Prom
 async function permits(path: string, mode: number): Promise<boolean> {
   try {
     await access(path, mode);
-    // Its rights mean something else.
+    // The execute bit of a directory means something else.
     return !(await stat(path)).isDirectory();
   } catch {
-    // Whatever the reason, it cannot be used here.
+    // It cannot be used here, whatever the reason.
     return false;
   }
 }

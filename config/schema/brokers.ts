@@ -1,5 +1,7 @@
-// `installer.logBroker`: the event log. The contract's form (Kafka) with every consumer and producer option, or our
-// PostgreSQL driver. Options that the Kafka client has no knob for are marked here and named in a warning when they are set.
+// `installer.logBroker`: the event log. The contract's form (Kafka) with every consumer and producer option, or our PostgreSQL
+// driver. Options that the Kafka client does not have are marked here; a warning names those that are set.
+// `installer.queueBroker`: where the object store reports its changes. The contract's form (RabbitMQ), or our PostgreSQL
+// driver, which is used with the directory store.
 
 import { tlsOptions } from './database.ts';
 import {
@@ -91,9 +93,6 @@ const channelsInPostgres = section('Channels in the cache DB: for installations 
 });
 
 export const logBroker = union('The event log that feeds the lanes.', [kafka, channelsInPostgres]);
-
-// `installer.queueBroker`: where the object store reports its changes. The contract's form (RabbitMQ) or our PostgreSQL
-// driver, which goes with the directory store.
 
 export const AMQP_PORTS = { tls: 5671, plain: 5672 } as const;
 

@@ -1,4 +1,4 @@
-// `containerCore`: who may call, how we listen, how we stop. The contract leaves its structure open; this one is ours.
+// `containerCore`: authentication, listeners, shutdown. The contract leaves its structure open; this structure is ours.
 
 import { API_VERSIONS, DEFAULT_API_VERSION } from '../../engine/model/api-version.ts';
 import { LOG_LEVELS } from '../../engine/model/log-level.ts';

@@ -1,4 +1,5 @@
-// Databases: the cache DB of the installer, and the forms that install targets and other services use.
+// Databases: the cache DB of the installer, and the forms that install targets and other services use. TLS: the same keys for
+// every dependency, and for our own listeners.
 
 import {
   address,
@@ -17,9 +18,7 @@ import {
   text,
 } from './field.ts';
 
-// Transport security, the same words everywhere: towards a dependency, and of our own listeners.
-
-/** Stands beside the switch that turns TLS on (`tls`, or `https` of the object store). */
+/** Is next to the switch that turns TLS on (`tls`, or `https` of the object store). */
 export const tlsOptions = filled('How the server is verified when TLS is on.', {
   caFile: optional(formed<string>('file', "PEM file of the certificate authorities to trust instead of the system's.")),
   verify: flag('False accepts any certificate: for tests only, named in a warning at every start.', true),
@@ -36,7 +35,7 @@ export const listenerTls = section('Serve HTTPS instead of HTTP.', {
 });
 
 const POSTGRES_PORT = 5432;
-/** What PostgreSQL takes without quoting tricks; also what engine/adapters/postgres/postgres.ts accepts. */
+/** Names that PostgreSQL takes without quoting. engine/adapters/postgres/postgres.ts accepts the same. */
 export const SCHEMA_PATTERN = '^[A-Za-z_][A-Za-z0-9_]{0,62}$';
 export const SCHEMA_ALLOWED = 'a schema name: letters, digits and _, no digit first, 3..63 characters';
 
@@ -56,7 +55,7 @@ const serverKeys = {
 
 export const cacheDb = section('Index, jobs, leases, quota and accounts of the installer.', serverKeys);
 
-/** A service that keeps its tables apart from the cache DB. */
+/** The database of a service whose tables are not in the cache DB. */
 export const serviceDb = (schema: string) =>
   section('PostgreSQL database of this service; the cache DB when absent.', {
     ...serverKeys,

@@ -1,5 +1,5 @@
 // `handler`: the handler job service. `serviceName`, `port`, `configPath` and `commands` are the contract's Options, which
-// allow further keys; the rest is ours.
+// allow further keys; the other keys are ours.
 
 import { derived, duration, filled, formed, integer, list, optional, port, secret, section, text } from './field.ts';
 import { mailboxKeys } from './lanes.ts';

@@ -17,7 +17,7 @@ import {
   version,
 } from './field.ts';
 
-/** The id becomes part of paths, so it holds nothing that means something there. */
+/** The id becomes part of paths, so it has no character with a meaning there. */
 export const targetIdField = (description: string) =>
   text<TargetId>(description, {
     minLength: 5,

@@ -1,4 +1,5 @@
-// `installer`: the sections of the contract, put together.
+// `installer`: the sections of the contract. `objectStore` is the source of truth about datasets: the contract's form (S3,
+// MinIO), or our directory driver.
 
 import { logBroker, queueBroker } from './brokers.ts';
 import { cacheDb, sharedTargetDbPooling, tlsOptions } from './database.ts';
@@ -24,8 +25,6 @@ import { DIRECTORY_PATTERN, installTargets } from './install-targets.ts';
 import { lanes } from './lanes.ts';
 import { archives, plugins } from './plugins.ts';
 
-// `installer.objectStore`: the truth about datasets. The contract's form (S3, MinIO) or our directory driver.
-
 export const S3_PORTS = { tls: 443, plain: 80 } as const;
 
 const s3 = section('S3, MinIO or Ceph.', {
@@ -46,8 +45,6 @@ const directory = section('A directory of this machine: for installations withou
 });
 
 const objectStore = union('Where every dataset is kept.', [s3, directory]);
-
-// `installer.daemons` (config/REFERENCE.md).
 
 const INTERVAL = { positive: true, 'x-live': 'daemon-interval' } as const;
 

@@ -34,7 +34,7 @@ interface LaneDefaults {
   readonly consumer: string;
   readonly queue: number;
   readonly workers: number;
-  /** Channel and key are this with `-triggers` and `-trigger`. */
+  /** The default channel and key are this name with `-triggers` and `-trigger`. */
   readonly event: string;
 }
 

@@ -1,4 +1,5 @@
 // `installer.plugins`: which plugin server serves which data types. `timeouts`, `staging`, `limits` and `token` are ours.
+// `pluginHost`: our server side of the plugin protocol (ours).
 
 import {
   address,
@@ -19,7 +20,7 @@ import {
 } from './field.ts';
 import { targetIdField } from './install-targets.ts';
 
-/** First value beyond a signed 64-bit integer. */
+/** The first value above a signed 64-bit integer. */
 const INT64_END = 2 ** 63;
 export const TOKEN_LENGTH = 16;
 const TIMEOUT = { positive: true, 'x-live': 'plugin-timeouts' } as const;
@@ -97,8 +98,6 @@ export type PluginFile = Loaded<typeof plugin>;
 
 export const plugins = map('Plugins by name.', plugin, { minProperties: 1 });
 
-// `pluginHost`: our server side of the plugin protocol (ours).
-
 export const pluginHost = section('Runs plugin scripts behind the plugin protocol.', {
   token: optional(
     secret('Bearer token that `/import`, `/install*` and `/uninstall` need; open when absent.', TOKEN_LENGTH),
@@ -147,8 +146,7 @@ export const pluginHost = section('Runs plugin scripts behind the plugin protoco
 });
 export type PluginHostConfiguration = Loaded<typeof pluginHost>;
 
-// What unpacking an archive of a user may cost: bytes are bounded elsewhere, but a small archive can be much work.
-
+/** Bounds the cost of unpacking a user's archive. Bytes are bounded elsewhere, but even a small archive can be expensive. */
 export const archives = filled('What unpacking one archive of a user may cost; more is refused.', {
   maxEntries: integer('Entries, folders included.', { minimum: 1, maximum: 100_000, default: 10_000 }),
   maxNamesSize: integer('Bytes of the names of all entries.', {

@@ -1,4 +1,5 @@
-// The whole file.
+// The whole file, and the sections `access` (dataset access service), `mail` (SMTP server for our mails) and `report` (report
+// job service), which are ours.
 
 import type { SchemaNode } from '../schema-node.ts';
 import { containerCore } from './container-core.ts';
@@ -22,8 +23,6 @@ import { handler } from './handler.ts';
 import { installer } from './installer.ts';
 import { LIVE_LANE, mailboxKeys } from './lanes.ts';
 import { pluginHost } from './plugins.ts';
-
-// `access`: the dataset access service (ours).
 
 const sitePath = (description: string, value: string) =>
   text(description, { pattern: '^/', default: value, 'x-allowed': 'a path that starts with /' });
@@ -50,8 +49,6 @@ const access = section('Decides who may see which dataset.', {
     interval: duration('Between runs.', '1h', { positive: true, 'x-live': 'daemon-interval' }),
   }),
 });
-
-// `mail`: the SMTP server that takes our mails (ours).
 
 export const SMTP_PORTS = { none: 25, starttls: 587, tls: 465 } as const;
 
@@ -83,8 +80,6 @@ const mail = section(
   { also: { dependentRequired: { username: ['password'], password: ['username'] } } },
 );
 export type MailConfiguration = Loaded<typeof mail>;
-
-// `report`: the report job service (ours).
 
 const GIB = 1_073_741_824;
 
@@ -122,5 +117,5 @@ const root = section('Configuration of Longshore.', {
 });
 export type RootFile = Loaded<typeof root>;
 
-/** As the loader, the printer and the editors read it. */
+/** The schema that the loader, the printer and editors use. */
 export const ROOT_SCHEMA = root as SchemaNode;
