@@ -1,4 +1,5 @@
-// BIOM 1.0 matrices (JSON). JSON is read whole, so the file is limited to what fits a small process.
+// BIOM 1.0 matrices (JSON): checked, and their non-zero cells read from the dense or the sparse form. JSON is read as a whole,
+// so the size of the file is limited to what fits into a small process.
 
 import { createWriteStream } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
@@ -19,8 +20,6 @@ import { bytesOf, LIMITS, Refusal, type SamplePlugin, shown } from './sample.ts'
 import { sayConverted } from './text-encoding.ts';
 import { ownLines, wholeText } from './text-lines.ts';
 
-// A BIOM 1.0 document (JSON): checked, and its non-zero cells read from the dense or the sparse form.
-
 export interface BiomAxis {
   readonly id: string;
   readonly metadata: unknown;
@@ -30,11 +29,11 @@ export interface BiomMatrix {
   readonly type: string;
   readonly rows: readonly BiomAxis[];
   readonly columns: readonly BiomAxis[];
-  /** Row by row in the dense form, as written in the sparse one. */
+  /** By rows in the dense form; in the order of the file in the sparse form. */
   nonZero(): Iterable<{ readonly row: string; readonly column: string; readonly value: number }>;
 }
 
-/** The matrix, or a {@link Refusal} that says what is wrong, where, and how the file has it. */
+/** Throws a {@link Refusal} with each fault, its position, and the value in the file. */
 export function parseBiom(text: string): BiomMatrix {
   const document = parseObject(text);
   const refuse = (path: JsonPath, rule: string): never => refuseAt(text, path, rule);
@@ -160,7 +159,7 @@ const isIndex = (value: unknown, below: number): value is number =>
 const isValue = (value: unknown, whole: boolean): boolean =>
   whole ? Number.isSafeInteger(value) : typeof value === 'number' && Number.isFinite(value);
 
-/** The bound is told only where it is what was broken. */
+/** Mentions the bound only if it was exceeded. */
 function valueRule(value: unknown, whole: boolean): string {
   if (typeof value !== 'number' || (whole && !Number.isInteger(value) && Number.isFinite(value)))
     return `it must be a ${whole ? 'whole ' : ''}number`;
@@ -192,7 +191,7 @@ export const biom: SamplePlugin = {
   },
 
   async checkCompatibility() {
-    // Counts of observed taxa refer to no installed reference.
+    // Counts of observed taxa do not refer to any installed reference.
   },
 
   async installData(dataset, dataDir, io) {

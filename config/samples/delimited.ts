@@ -1,31 +1,29 @@
-// Tables of text as streams of rows. How a table is written (`dialect.ts`) is found out from its first rows.
+// Tables of text as streams of rows. The dialect of a table, its separator and its quotes, is detected from its first rows. A
+// reading counts only if it gives every row the same number of cells, at least two, without a fault. Decimal commas and line
+// ends need no detection: a decimal comma leads to another reading or none, and every kind of line end ends a row. If two
+// readings differ, the table is refused and both are shown: its author knows which one is meant, and we do not.
 
 import { CSV, type DelimitedLimits, type DelimitedRow, type Dialect, RowParser } from './row-parser.ts';
 import { Refusal, shown, shownShort } from './sample.ts';
 import { ownChunks, textChunks } from './text-lines.ts';
 
-// How a table is written: its separator and its quotes, found out together from its first rows. A reading counts only if it
-// gives every row the same number of cells, two or more, without a fault. Decimal commas and line ends need no guess of their
-// own: a decimal comma makes another reading or none, and every kind of line end ends a row. With two readings that differ,
-// the table is refused and both are shown: whoever made it knows which one is meant, and we do not.
-
 const DELIMITERS = { ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'vertical bars' } as const;
-/** They stand in text too often for a table to be read by them; but they can cast doubt on another reading. */
+/** Too common in text to separate the cells of a table, but they can make another reading doubtful. */
 const WITNESSES = { ':': 'colons', ' ': 'blanks' } as const;
 const NAMES = { ...DELIMITERS, ...WITNESSES };
-/** Enough for two of the longest rows that a study table may have. */
+/** Enough for two rows of the greatest length in a study table. */
 const FIRST_CHARACTERS = 2 * 1024 * 1024;
 const FIRST_ROWS = 1_000;
-/** What some spreadsheet programs write and read before the table. */
+/** A line that some spreadsheet programs write and read before the table. */
 const DIRECTIVE = /^"?sep=([,;\t|])"?(?:\r\n|\r|\n)/i;
 
 interface FoundDialect {
   readonly dialect: Dialect;
-  /** Whether the first line is `sep=;` and no row. */
+  /** The first line is a directive such as `sep=;`, not a row. */
   readonly directive: boolean;
 }
 
-/** The one way to read the table. If there is none, the likeliest one, so that its faults can be told. */
+/** The only consistent reading; if there is none, the most likely one, so that its faults can be reported. */
 async function dialectOf(path: string, name: string, limits: DelimitedLimits): Promise<FoundDialect> {
   const { text, whole } = await beginning(path, name);
   const named = DIRECTIVE.exec(text);
@@ -50,7 +48,9 @@ interface Reading {
   readonly consistent: boolean;
 }
 
-/** Names of two words are common, so blanks must make more cells to count, if none is escaped; colons at least as many. */
+/**
+ * Names of two words are common, so blanks count only if they give more cells or one is escaped; colons if they give as many.
+ */
 function speaks({ dialect, rows, consistent }: Reading, first: Reading): boolean {
   const more = width({ rows }) - width(first);
   const mustBeMore = dialect.delimiter === ' ' && dialect.escape === 'doubled';
@@ -66,7 +66,7 @@ async function beginning(path: string, name: string): Promise<{ readonly text: s
   return { text, whole: true };
 }
 
-/** Quotings that could make a difference. */
+/** The quotings that could give different readings. */
 function quotings(text: string): readonly Omit<Dialect, 'delimiter'>[] {
   const quotes = text.includes("'") ? (['"', "'"] as const) : (['"'] as const);
   const escapes = /\\[\\"',;: \t|\r\n]/.test(text) ? (['doubled', 'backslash'] as const) : (['doubled'] as const);
@@ -89,12 +89,12 @@ function readingOf(text: string, whole: boolean, dialect: Dialect, limits: Delim
   return { dialect, rows, consistent: sound && even && isUsed(dialect, parser) };
 }
 
-/** Single quotes and backslashes are text until there is one that can be more. */
+/** Single quotes and backslashes are text unless one of them could have a meaning. */
 function isUsed({ quote, escape: how }: Dialect, { quotes, escapes }: RowParser): boolean {
   return (quote === '"' || quotes > 0) && (how === 'doubled' || escapes > 0);
 }
 
-/** Index of the first row that two readings see differently, or -1. */
+/** The index of the first row that differs between two readings, or -1. */
 function firstDifference(one: readonly DelimitedRow[], other: readonly DelimitedRow[]): number {
   const length = Math.max(one.length, other.length);
   for (let i = 0; i < length; i++) {
@@ -115,7 +115,7 @@ function inDoubt(name: string, one: Reading, other: Reading, linesBefore: number
   ]);
 }
 
-/** Where two rows of one width begin to differ; 0 for others, which are shown from the beginning. */
+/** The first cell that differs between two rows of the same width; 0 for other rows, which are shown from the beginning. */
 function firstOther(one: readonly string[], other: readonly string[]): number {
   return one.length === other.length ? one.findIndex((cell, i) => cell !== other[i]) : 0;
 }
@@ -134,7 +134,7 @@ function said({ dialect, rows }: Reading, at: number, from: number): string {
   return `${how} (${cells.length} cells: ${before}${listed.join(' ')}${after})`;
 }
 
-/** By the cells of the first row; if none has two, by the name of the file. */
+/** The reading with the most cells in the first row; if none has two, the one that the file's name suggests. */
 function likeliest(tried: readonly Reading[], name: string): Reading {
   const usual = tried.filter(({ dialect }) => dialect.quote === '"' && dialect.escape === 'doubled');
   const byName = usual.find(({ dialect }) => dialect.delimiter === (/\.(tsv|txt|tabular)$/i.test(name) ? '\t' : ','));
@@ -148,7 +148,9 @@ const width = ({ rows }: Pick<Reading, 'rows'>): number => rows[0]?.cells.length
 
 export type { DelimitedLimits, DelimitedRow } from './row-parser.ts';
 
-/** Rows of an uploaded table that are not empty. Throws a {@link Refusal} at the first fault, or if the reading is in doubt. */
+/**
+ * The rows of an uploaded table, except empty ones. Throws a {@link Refusal} at the first fault, or if the dialect is in doubt.
+ */
 export async function* delimitedRows(
   path: string,
   name: string,
@@ -159,17 +161,17 @@ export async function* delimitedRows(
     if (!directive || row.line > 1) yield row;
 }
 
-/** Rows of an uploaded text whose form is fixed: separated by tabs, quoted where a spreadsheet program quotes. */
+/** The rows of an uploaded text in a fixed form: separated by tabs, with the quotes of spreadsheet programs. */
 export function tabRows(path: string, name: string, limits: DelimitedLimits): AsyncGenerator<DelimitedRow> {
   return parsed(textChunks(path, name), name, { ...CSV, delimiter: '\t' }, limits);
 }
 
-/** Rows of a table that a sample wrote itself, with {@link csvLine}. */
+/** The rows of a table that a sample wrote with {@link csvLine}. */
 export function ownRows(path: string, name: string, limits: DelimitedLimits): AsyncGenerator<DelimitedRow> {
   return parsed(ownChunks(path), name, CSV, limits);
 }
 
-/** One row as CSV, with its line end. */
+/** One row as CSV, including the line end. */
 export function csvLine(cells: readonly string[]): string {
   return `${cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\n`;
 }

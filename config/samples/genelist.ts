@@ -1,4 +1,5 @@
-// Gene lists: one file of gene ids, separated by white space, commas or semicolons.
+// Gene lists: one file of gene ids, separated by white space, commas or semicolons, with or without quotes. The first line is
+// often the name of the column, which is not an id.
 
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
@@ -17,15 +18,12 @@ import { bytesOf, Faults, LIMITS, Refusal, type SamplePlugin, shown, shownShort,
 import { sayConverted } from './text-encoding.ts';
 import { ownLines, textChunks } from './text-lines.ts';
 
-// A list of ids as people send it: words between white space, commas and semicolons, with or without quotes, and often with the
-// name of its column on the first line, which is no id.
-
 export interface ListWord {
   readonly text: string;
   readonly line: number;
 }
 
-/** Words with their lines, which end with LF, CR LF or CR. Double quotes around a word are left out. */
+/** The words with their lines, which end with LF, CR LF or CR. Double quotes around a word are removed. */
 export async function* words(chunks: AsyncIterable<string>): AsyncGenerator<ListWord> {
   let rest = '';
   let line = 1;
@@ -47,19 +45,19 @@ export async function* words(chunks: AsyncIterable<string>): AsyncGenerator<List
   if (rest !== '') yield { text: unquoted(rest), line };
 }
 
-/** The first line that is not blank, if it names the column and holds no id. */
+/** The first line that is not blank, if it is the name of the column. */
 export interface ListHeader {
   readonly line: number;
   readonly text: string;
 }
 
-/** Names that no gene has; `IDS` is a human gene. */
+/** Column names that are not names of genes. `IDS` is a human gene. */
 const NAMES =
   'id gene genes gene_id gene_ids gene_name gene_names gene_symbol gene_symbols symbol symbols identifier identifiers ' +
   'gene_identifier gene_list genelist locus locus_id locus_tag accession accessions gene_accession source_id feature_id ' +
   'input_id entrez_id entrez_gene_id ensembl_id ensembl_gene_id ensembl_gene transcript_id protein_id uniprot_id geneid(s) gene_id(s)';
 const HEADERS: ReadonlySet<string> = new Set(NAMES.split(' ').map(plain));
-/** Of what begins the line if ids follow it on the same line: no gene has these names. */
+/** Column names if ids follow on the same line: no gene has these names. */
 const CERTAIN = /^(?:gene[_-]?ids?|id)$/i;
 const MOST_CHARACTERS = 4_000;
 
@@ -126,7 +124,7 @@ export const genelist: SamplePlugin = {
   },
 
   async checkCompatibility() {
-    // Gene ids are looked up by the site: a list depends on no genome version.
+    // The site looks up gene ids, so a list does not depend on a genome version.
   },
 
   async installData(dataset, dataDir, io) {
@@ -146,12 +144,12 @@ export const genelist: SamplePlugin = {
 
 interface Notes {
   duplicates: number;
-  /** How many words the lines have that have any. */
+  /** Numbers of words of the lines that are not blank. */
   readonly widths: Set<number>;
   lines: number;
 }
 
-/** Each id once, with a line end, in the order of first appearance; throws after the last when any is malformed. */
+/** Each id once, with a line end, in order of first appearance. Throws after the last one if any is malformed. */
 export async function* uniqueIds(
   path: string,
   name: string,

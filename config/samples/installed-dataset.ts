@@ -1,4 +1,5 @@
-// Rows of datasets in a data DB: one table per type, all rows of a dataset replaced or removed as one.
+// What the samples install: rows of a dataset in a data DB, with one table per type, and its files, found at any depth and
+// copied with their folders. All rows of a dataset are replaced or removed together.
 
 import { chmod, copyFile, mkdir, opendir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -14,11 +15,11 @@ export interface SampleDatabase extends SampleSql {
   transaction<Result>(work: (sql: SampleSql) => Promise<Result>, signal: AbortSignal): Promise<Result>;
 }
 
-/** A table whose first column is `dataset_id`. Names are constants of the samples. */
+/** A table whose first column is `dataset_id`. Names are constants in the samples, never input. */
 export interface RowTable {
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly type: 'text' | 'integer' | 'float8' | 'jsonb' }[];
-  /** With `dataset_id` before it, the primary key. */
+  /** The primary key is `dataset_id` and these columns. */
   readonly key: readonly string[];
 }
 
@@ -26,10 +27,10 @@ type Value = string | number;
 
 const BATCH_ROWS = 2_000;
 const BATCH_BYTES = 1024 * 1024;
-/** Any number; the same for every sample, so that two scripts do not make one table at once. */
+/** An arbitrary number, the same for all samples, so that two scripts do not create one table at the same time. */
 const CREATE_LOCK = 7_305_002;
 
-/** Replaces all rows of the dataset in one transaction and returns how many there are now. */
+/** Replaces all rows of the dataset in one transaction. Returns the new number of rows. */
 export async function replaceRows(
   db: SampleDatabase,
   table: RowTable,
@@ -39,7 +40,7 @@ export async function replaceRows(
 ): Promise<number> {
   await ensureTable(db, table, signal);
   return db.transaction(async (sql) => {
-    // Two loads of one dataset take turns; else both would delete first and then collide.
+    // Serializes two loads of one dataset; otherwise both would delete first, and then collide.
     await sql.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${table.name}/${dataset}`]);
     await sql.query(`delete from ${table.name} where dataset_id = $1`, [dataset]);
     let total = 0;
@@ -52,7 +53,7 @@ export async function replaceRows(
   }, signal);
 }
 
-/** Removes all rows of the dataset; a table that was never made holds none. */
+/** Removes all rows of the dataset. Does nothing if the table does not exist. */
 export async function removeRows(
   db: SampleDatabase,
   table: RowTable,
@@ -112,8 +113,7 @@ async function* batches(
   if (batch.length > 0) yield batch;
 }
 
-// The row that every sample keeps about an installed dataset's metadata.
-
+/** The row with an installed dataset's metadata, which every sample writes. */
 const TABLE: RowTable = {
   name: 'dataset_meta',
   columns: [
@@ -148,13 +148,11 @@ export async function removeMetaRow(dataset: string, io: SampleIo): Promise<void
   await removeRows(await io.database(), TABLE, dataset, io.signal);
 }
 
-// Files of a dataset as a sample sees them: found at any depth, copied with their folders.
-
-/** Written beside the input by the plugin host; not part of the upload. */
+/** The plugin host writes it next to the input; it is not part of the upload. */
 const METADATA_FILE = 'vdi-meta.json';
 const RESERVED_PREFIX = 'vdi-';
 
-/** Relative paths with `/`, sorted; without the metadata document at the top. */
+/** Relative paths with `/`, sorted, without the metadata document at the top. */
 export async function listFiles(dir: string, most: number = LIMITS.files): Promise<readonly string[]> {
   const files: string[] = [];
   const visit = async (folder: string): Promise<void> => {
@@ -170,7 +168,7 @@ export async function listFiles(dir: string, most: number = LIMITS.files): Promi
   return files.sort();
 }
 
-/** The one file that the type consists of. */
+/** The only file of a type that consists of one file. */
 export async function soleFile(dir: string, what: string): Promise<string> {
   const files = await listFiles(dir);
   const [only] = files;
@@ -179,7 +177,7 @@ export async function soleFile(dir: string, what: string): Promise<string> {
   throw new Refusal([`the upload must be one ${what} file; found ${found}${files.length > 5 ? ', ...' : ''}`]);
 }
 
-/** Copies files as they are. Names that the host keeps for itself are refused. */
+/** Copies files unchanged. Refuses names that the host reserves. */
 export async function exportFiles(from: string, files: readonly string[], to: string): Promise<void> {
   const reserved = files.filter((file) => file.startsWith(RESERVED_PREFIX));
   if (reserved.length > 0)
@@ -187,7 +185,7 @@ export async function exportFiles(from: string, files: readonly string[], to: st
   for (const file of files) await copyOne(join(from, file), join(to, file));
 }
 
-/** Copies the whole data folder, metadata included, to the place of the dataset's files; readable by the site. */
+/** Copies the whole data folder, including metadata, to the dataset's folder, readable by the site. */
 export async function installFiles(dataDir: string, dataFiles: string): Promise<void> {
   for (const file of await listFiles(dataDir)) await copyOne(join(dataDir, file), join(dataFiles, file));
   await copyOne(join(dataDir, METADATA_FILE), join(dataFiles, METADATA_FILE)).catch(ignoreMissing);

@@ -42,7 +42,7 @@ export const isasimple: SamplePlugin = {
   },
 
   async checkCompatibility() {
-    // A study table stands for itself.
+    // A study table has no dependencies.
   },
 
   async installData(dataset, dataDir, io) {
@@ -60,7 +60,7 @@ export const isasimple: SamplePlugin = {
   },
 };
 
-/** The table again, as CSV; throws after the last row when any does not fit. */
+/** The lines of the table as CSV. Throws after the last row if any row does not fit. */
 export async function* checkedLines(
   rows: AsyncIterable<DelimitedRow>,
   name: string,
@@ -85,7 +85,7 @@ export async function* checkedLines(
   if (dataRows === 0) throw new Refusal([`${shown(name)} has a header but no data row`]);
 }
 
-/** What to say of a row that does not fit the header, with what it holds. */
+/** The message for a row that does not fit the header, with its content. */
 function otherWidth(cells: readonly string[], columns: number): string {
   const listed = cells.slice(0, 3).map((cell) => shownShort(cell, 20));
   const found = `${cells.length} cells (${listed.join(' ')}${cells.length > 3 ? ' ...' : ''}); the header has ${columns}`;

@@ -1,11 +1,12 @@
-// Two-line programs that start this program again as a script of a sample plugin, for the plugin host to run.
+// Writes the programs of the samples: two-line programs that start this program as a script of a sample plugin, for the plugin
+// host to run, and the sample command of the handler service.
 
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ScriptKind } from './run-sample.ts';
 import { SAMPLE_NAMES, type SampleName } from './samples.ts';
 
-/** Key of each script in the configuration (`plugins.*.scripts`). */
+/** The key of each script in the configuration (`plugins.*.scripts`). */
 const CONFIG_KEYS = {
   import: 'dataCleaning',
   'check-compatibility': 'checkCompatibility',
@@ -19,7 +20,7 @@ type ConfigKey = (typeof CONFIG_KEYS)[ScriptKind];
 type SampleLaunchers = Readonly<Record<SampleName, Readonly<Record<ConfigKey, string>>>>;
 
 /**
- * Writes `{dir}/{sample}/{kind}` for every sample and kind; existing ones are replaced whole, so that one that runs is
+ * Writes `{dir}/{sample}/{kind}` for every sample and kind. Existing files are replaced atomically, so that running scripts are
  * not disturbed. `runtimeArgv` starts this program: `[node, entry]`, or the single executable alone.
  */
 export async function writeSampleLaunchers(dir: string, runtimeArgv: readonly string[]): Promise<SampleLaunchers> {
@@ -42,9 +43,10 @@ export async function writeSampleLaunchers(dir: string, runtimeArgv: readonly st
 
 const quote = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
-// The sample command of the handler service: gives back what was uploaded, and blames the user for empty data. It shows
-// all that a command has to do: read its arguments, write to `output/`, say what is wrong as one JSON object.
-
+/**
+ * The sample command of the handler service: returns what was uploaded, and reports empty data as the user's fault. It shows
+ * everything that a command has to do: read its arguments, write to `output/`, report a fault as one JSON object.
+ */
 const COMMAND = `#!/bin/sh
 # Called with the names of the uploaded files and folders; the working directory is theirs.
 set -eu
@@ -56,7 +58,7 @@ mkdir -p output
 cp -R -- "$@" output/
 `;
 
-/** Written whole, so that one that runs is not disturbed. */
+/** Written atomically, so that a running command is not disturbed. */
 export async function writeHandlerCommand(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await writeFile(`${path}.new`, COMMAND, { mode: 0o755 });

@@ -1,4 +1,6 @@
-// RNA-Seq: a manifest and one expression table per sample, in any folder.
+// RNA-Seq: a manifest and one expression table per sample, in any folder. manifest.txt says which file belongs to which sample,
+// and how its library was prepared:
+//   SAMPLE <TAB> FILE <TAB> unstranded|sense|antisense [<TAB> BIGWIG FILE]
 
 import { open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -27,9 +29,6 @@ import {
 } from './sample.ts';
 import { keepAsUtf8 } from './text-lines.ts';
 
-// manifest.txt of an RNA-Seq upload: which file belongs to which sample, and how its library was made.
-//   SAMPLE <TAB> FILE <TAB> unstranded|sense|antisense [<TAB> BIGWIG FILE]
-
 export const MANIFEST = 'manifest.txt';
 
 const STRANDS = ['unstranded', 'sense', 'antisense'];
@@ -37,13 +36,13 @@ const FORM = 'SAMPLE<TAB>FILE<TAB>unstranded|sense|antisense, and optionally <TA
 
 export interface ManifestEntry {
   readonly sample: string;
-  /** Path of the table below the upload's top. */
+  /** The path of the table, relative to the upload's root. */
   readonly file: string;
   readonly strand: string;
   readonly bigWig: string | undefined;
 }
 
-/** Path of the one manifest among the files; it may stand in a folder. */
+/** The path of the only manifest among the files, which may be in a folder. */
 export function findManifest(files: readonly string[]): string {
   const found = files.filter((file) => key(basename(file)) === MANIFEST);
   const [only] = found;
@@ -61,8 +60,8 @@ export function findManifest(files: readonly string[]): string {
 }
 
 /**
- * The entries, with their files found among `files` by path (from the top or from the manifest's folder) or by a base
- * name that only one file has. Every file must be listed and every listed one be there.
+ * The entries with their files, found among `files` by path (from the root or from the manifest's folder), or by base name if
+ * only one file has it. Every file must be listed, and every listed file must exist.
  */
 export async function readManifest(
   rows: AsyncIterable<DelimitedRow>,
@@ -114,8 +113,8 @@ function finder(files: readonly string[], folder: string): (listed: string) => s
 }
 
 /**
- * By which names are compared, the same on both sides: those of an upload are NFC and have `/` between folders, and no two
- * of them differ in case only; a manifest is written on any system.
+ * The key by which names are compared. Names of an upload are NFC, have `/` between folders, and never differ only in case. A
+ * manifest may come from any system.
  */
 const key = (name: string): string => name.normalize('NFC').replaceAll('\\', '/').toLowerCase();
 
@@ -230,7 +229,7 @@ interface GeneValue {
   readonly line: number;
 }
 
-/** Gene and value of each line; the header decides where they stand. */
+/** The gene and the value of each line, from the columns that the header names. */
 async function* values(dir: string, file: string): AsyncGenerator<GeneValue> {
   let layout: ReturnType<typeof layoutOf> | undefined;
   for await (const { line, cells } of delimitedRows(join(dir, file), file, TABLE_LIMITS)) {

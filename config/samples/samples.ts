@@ -1,4 +1,4 @@
-// The sample plugins, by the name of their dataset type. Each is loaded only when one of its scripts runs.
+// The sample plugins by the name of their dataset type. A plugin is loaded only when one of its scripts runs.
 
 import type { SamplePlugin } from './sample.ts';
 
