@@ -146,8 +146,6 @@ function likeliest(tried: readonly Reading[], name: string): Reading {
 
 const width = ({ rows }: Pick<Reading, 'rows'>): number => rows[0]?.cells.length ?? 0;
 
-export type { DelimitedLimits, DelimitedRow } from './row-parser.ts';
-
 /**
  * The rows of an uploaded table, except empty ones. Throws a {@link Refusal} at the first fault, or if the dialect is in doubt.
  */

@@ -4,7 +4,7 @@ import { createWriteStream } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { csvLine, type DelimitedRow, delimitedRows, ownRows } from './delimited.ts';
+import { csvLine, delimitedRows, ownRows } from './delimited.ts';
 import {
   installFiles,
   installMetaRow,
@@ -14,6 +14,7 @@ import {
   replaceRows,
   soleFile,
 } from './installed-dataset.ts';
+import type { DelimitedRow } from './row-parser.ts';
 import { Faults, LIMITS, Refusal, type SamplePlugin, shown, shownShort, tooMany } from './sample.ts';
 import { sayConverted } from './text-encoding.ts';
 

@@ -42,7 +42,7 @@ export class RowParser {
   #state: State = 'start';
   #escaping = false;
   #afterCr = false;
-  /** Was the last character a CR? Then an LF after it does not end another row. */
+  /** The last CR ended a row, so an LF after it does not end another. */
   #crEndedRow = false;
   #cells: string[] = [];
   #cell = '';

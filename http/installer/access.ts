@@ -113,7 +113,7 @@ export async function findReadable(
   signal: AbortSignal,
 ): Promise<ViewedDataset> {
   const found = await find(queries, id, viewer, signal);
-  if (unseen === 404 && found?.sight !== 'visible') throw unknown(id);
+  if (unseen === 404 && found?.sight !== 'visible') throw noDataset(id);
   const dataset = visible(found, id);
   // What the owner took back from the newest revision is taken back from the older ones too.
   const judged = dataset.state === 'superseded' && found?.newest ? [dataset, found.newest] : [dataset];
@@ -148,7 +148,8 @@ async function find(queries: Queries, id: string, viewer: Viewer, signal: AbortS
 
 function visible(found: Found | undefined, id: string): ViewedDataset {
   if (found?.sight === 'visible') return found.dataset;
-  throw found?.sight === 'gone' ? gone(`dataset ${id} is deleted, or no longer shared with you`) : unknown(id);
+  throw found?.sight === 'gone' ? goneDataset(id) : noDataset(id);
 }
 
-const unknown = (id: string): HttpError => notFound(`there is no dataset '${id}'`);
+export const noDataset = (id: string): HttpError => notFound(`there is no dataset '${id}'`);
+export const goneDataset = (id: string): HttpError => gone(`dataset ${id} is deleted, or no longer shared with you`);

@@ -18,17 +18,9 @@ import { type Clock, deadline } from '../../engine/runtime/time.ts';
 import { tagOf } from '../kernel/answers/conditional.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
-import {
-  forbidden,
-  gone,
-  type HttpError,
-  notFound,
-  preconditionFailed,
-  tooEarly,
-  unavailable,
-} from '../kernel/pipeline/errors.ts';
+import { forbidden, type HttpError, preconditionFailed, tooEarly, unavailable } from '../kernel/pipeline/errors.ts';
 import type { RouteParameter } from '../kernel/pipeline/route.ts';
-import { sightOf } from './access.ts';
+import { goneDataset, noDataset, sightOf } from './access.ts';
 
 export interface OwnerEditOptions {
   readonly edits: DatasetEdits;
@@ -64,7 +56,7 @@ export async function editDataset<Result>(
 ): Promise<Result> {
   const id = context.param('id');
   const dataset = parseDatasetId(id);
-  if (!dataset) throw notFound(`there is no dataset '${id}'`);
+  if (!dataset) throw noDataset(id);
   const late = (): Error => unavailable(`dataset ${dataset} could not be changed in time; try again`, RETRY_SECONDS);
   using limit = deadline(clock, EDIT_MS, context.signal, late);
   const traced = async (now: EditableDataset | undefined, signal: AbortSignal): Promise<DecidedEdit<Result>> => ({
@@ -81,14 +73,14 @@ function demandOwner(
   context: RequestContext,
   goneIs: 404 | 410,
 ): asserts now is EditableDataset {
-  const absent = notFound(`there is no dataset '${dataset}'`);
+  const absent = noDataset(dataset);
   if (!now) throw absent;
   if (context.caller.kind === 'admin' || now.owner === context.userId) return;
   switch (sightOf({ ...now, shares: shareRecords(now) }, context.userId)) {
     case 'visible':
       throw forbidden(`dataset ${dataset} can be changed by its owner only`);
     case 'gone':
-      throw goneIs === 410 ? gone(`dataset ${dataset} is deleted, or no longer shared with you`) : absent;
+      throw goneIs === 410 ? goneDataset(dataset) : absent;
     case 'absent':
       throw absent;
   }

@@ -7,9 +7,10 @@ import { objectKey } from '../../engine/model/object-key.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { KeptBytes } from '../../engine/ports/storage-room.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
-import { badRequest, forbidden, gone, type HttpError, notFound } from '../kernel/pipeline/errors.ts';
+import { badRequest, forbidden, gone, type HttpError } from '../kernel/pipeline/errors.ts';
 import { refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
+import { noDataset } from './access.ts';
 import { type OwnerEditOptions, ownerEdit } from './dataset-edit.ts';
 import { datasetParam } from './dataset-terms.ts';
 
@@ -40,7 +41,7 @@ async function remove(options: DeleteOptions, context: RequestContext): Promise<
       case 'superseded':
         throw replaced(dataset);
       case 'pruning':
-        throw notFound(`there is no dataset '${dataset}'`);
+        throw noDataset(dataset);
       // The client repeats a request whose answer was lost, for example in a crash after the flag was written.
       case 'deleting':
       case 'deleted':

@@ -28,10 +28,10 @@ import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import { flattened, type Items, mapped } from '../../engine/runtime/items.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
-import { badRequest, forbidden, notFound } from '../kernel/pipeline/errors.ts';
+import { badRequest, forbidden } from '../kernel/pipeline/errors.ts';
 import { answer, refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
-import { sightOf } from './access.ts';
+import { noDataset, sightOf } from './access.ts';
 import { demandLasting, editDataset, type OwnerEditOptions, ownerEdit, shareRecords } from './dataset-edit.ts';
 import { DatasetTypeOutput, datasetParam, InstallTargetIds, typeView, VdiId } from './dataset-terms.ts';
 import { CLOSED } from './metadata/create-details.ts';
@@ -129,7 +129,7 @@ async function putOffer(options: SharesOptions, context: RequestContext, action:
 async function putReceipt(options: SharesOptions, context: RequestContext, action: ReceiptAction): Promise<void> {
   const recipient = recipientOf(context);
   await editDataset(options, context, async (now, dataset, signal) => {
-    const absent = notFound(`there is no dataset '${dataset}'`);
+    const absent = noDataset(dataset);
     if (!now || isDeleted(now.state)) throw absent;
     const before = wordsOf(now, recipient);
     if (context.caller.kind !== 'admin' && context.userId !== recipient) {

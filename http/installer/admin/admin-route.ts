@@ -1,5 +1,6 @@
-// What the routes for administrators share: refusals, the paging of reports, and moments in queries.
+// What the routes for administrators share: refusals, the paging of reports, moments in queries, and how runs are shown.
 
+import type { TSchema } from 'typebox';
 import type { ReportPage } from '../../../engine/ports/dataset-queries.ts';
 import { quote } from '../../kernel/input/describe.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
@@ -73,3 +74,31 @@ export const Count = Type.Integer({ minimum: 0 });
 export const CountOf = (description: string) => Type.Integer({ minimum: 0, description });
 export const Offset = Type.Integer({ minimum: 0, description: '0 without a limit' });
 export const Limit = Type.Integer({ minimum: -1, description: '-1 = no limit' });
+
+export const runEnded = Type.Optional(
+  Type.String({ format: 'date-time', description: 'Absent while the run goes on' }),
+);
+export const runFailure = Type.Optional(Type.String({ description: 'Why the run ended early' }));
+
+/** Counts by the reason for which something was left alone. */
+export const skipsOf = (reasons: readonly string[], description: string) =>
+  Type.Object(Object.fromEntries(reasons.map((reason) => [reason, Type.Optional(Count)])), { description });
+
+/** Runs of the process that answers. Both are absent before its first run. */
+export const runsOf = <Report extends TSchema>(report: Report) =>
+  Type.Object({ current: Type.Optional(report), last: Type.Optional(report) });
+
+/** The runs of a daemon or an order as {@link runsOf} shows them. */
+export function shownRuns<Run, View extends object>(
+  { current, lastReport }: { readonly current: Run | undefined; readonly lastReport: (Run & Ended) | undefined },
+  view: (run: Run) => View,
+): { current?: View; last?: View & { ended: string } } {
+  return {
+    ...(current ? { current: view(current) } : {}),
+    ...(lastReport ? { last: { ...view(lastReport), ended: lastReport.endedAt.toISOString() } } : {}),
+  };
+}
+
+interface Ended {
+  readonly endedAt: Date;
+}

@@ -17,7 +17,7 @@ import type { Route } from '../../kernel/pipeline/route.ts';
 import { DatasetIdInput, Datetime } from '../dataset-terms.ts';
 import { CLOSED, InstallTargetId } from '../metadata/create-details.ts';
 import { bodyCheck } from '../metadata/input.ts';
-import { ADMIN_REFUSALS, CountOf } from './admin-route.ts';
+import { ADMIN_REFUSALS, CountOf, runEnded, runFailure, runsOf, shownRuns, skipsOf } from './admin-route.ts';
 
 /** For more, send several requests. */
 const MAX_PLACES = 10_000;
@@ -39,22 +39,18 @@ type ClearInput = Static<typeof ClearInput>;
 
 const ClearView = Type.Object({
   started: Datetime,
-  ended: Type.Optional(Type.String({ format: 'date-time', description: 'Absent while the run goes on' })),
+  ended: runEnded,
   skipRun: Type.Boolean(),
   datasets: CountOf('Datasets looked at'),
   cleared: CountOf('Installs, of metadata or data on one target, that may be tried again'),
   jobs: CountOf('Jobs that will try them'),
-  skipped: Type.Object(
-    Object.fromEntries(CLEAR_SKIPS.map((skip) => [skip, Type.Optional(Type.Integer({ minimum: 0 }))])),
-    { description: 'Installs that stay as they are, by the reason' },
-  ),
+  skipped: skipsOf(CLEAR_SKIPS, 'Installs that stay as they are, by the reason'),
   failures: CountOf('Datasets that could not be dealt with'),
-  failure: Type.Optional(Type.String({ description: 'Why the run ended early' })),
+  failure: runFailure,
 });
 type ClearView = Static<typeof ClearView>;
 
-/** Runs of the process that answers. Both are absent before its first run. */
-const ClearRuns = Type.Object({ current: Type.Optional(ClearView), last: Type.Optional(ClearView) });
+const ClearRuns = runsOf(ClearView);
 type ClearRuns = Static<typeof ClearRuns>;
 
 const ClearStarted = Type.Object({ state: Type.Enum(['started']), skipRun: Type.Boolean() });
@@ -118,11 +114,7 @@ export function clearFailedRoutes({ failedInstalls }: ClearFailedOptions): reado
       summary: 'What clearing failed installs has done: the run under way, and the last',
       responses: { 200: answer('Runs of the process that answers', ClearRuns), ...refusals(ADMIN_REFUSALS) },
       handler: async (context) => {
-        const { current, lastReport } = failedInstalls;
-        const runs: ClearRuns = {
-          ...(current ? { current: runView(current) } : {}),
-          ...(lastReport ? { last: { ...runView(lastReport), ended: lastReport.endedAt.toISOString() } } : {}),
-        };
+        const runs: ClearRuns = shownRuns(failedInstalls, runView);
         await context.json(200, runs);
       },
     },

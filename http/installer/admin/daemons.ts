@@ -1,7 +1,7 @@
 // POST /admin/rpc/datasets/reconcile and /admin/rpc/datasets/prune start a full run of the reconciler and a run of the pruner.
 // GET on the same path: the progress of that run, and the result of the last one.
 
-import type { Static, TSchema } from 'typebox';
+import type { Static } from 'typebox';
 import {
   type OrderAnswer,
   PRUNER_SKIPS,
@@ -18,16 +18,12 @@ import type { QueryValue } from '../../kernel/pipeline/query.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
 import { Datetime } from '../dataset-terms.ts';
-import { ADMIN_REFUSALS, CountOf, momentOf } from './admin-route.ts';
-
-const started = Datetime;
-const ended = Type.Optional(Type.String({ format: 'date-time', description: 'Absent while the run goes on' }));
-const failure = Type.Optional(Type.String({ description: 'Why the run ended early' }));
+import { ADMIN_REFUSALS, CountOf, momentOf, runEnded, runFailure, runsOf, shownRuns, skipsOf } from './admin-route.ts';
 
 const ReconcileReport = Type.Object({
   kind: Type.Enum(['full', 'slim']),
-  started,
-  ended,
+  started: Datetime,
+  ended: runEnded,
   listed: CountOf('Datasets with at least one object in the store'),
   malformed: CountOf('Of these, such without readable metadata: left as they are'),
   reconciled: CountOf('Handed to the reconciliation lane'),
@@ -40,32 +36,22 @@ const ReconcileReport = Type.Object({
     description: 'Install targets that did not answer',
   }),
   braked: Type.Optional(Type.String({ description: 'Why nothing was deleted although datasets are absent' })),
-  failure,
+  failure: runFailure,
 });
 type ReconcileReport = Static<typeof ReconcileReport>;
 
 const PruneReport = Type.Object({
-  started,
-  ended,
+  started: Datetime,
+  ended: runEnded,
   cutoff: Type.String({ format: 'date-time', description: 'Flags older than this made a dataset due' }),
   pruned: CountOf('Handed to the hardDelete lane to be removed'),
   trimmed: CountOf('Superseded revisions handed to the hardDelete lane to be trimmed'),
-  skipped: Type.Object(
-    Object.fromEntries(PRUNER_SKIPS.map((skip) => [skip, Type.Optional(Type.Integer({ minimum: 0 }))])),
-    { description: 'Those that stay for now, by the reason' },
-  ),
+  skipped: skipsOf(PRUNER_SKIPS, 'Those that stay for now, by the reason'),
   failures: CountOf('Datasets that could not be told about'),
-  failure,
+  failure: runFailure,
 });
 type PruneReport = Static<typeof PruneReport>;
 
-const runsOf = <Report extends TSchema>(report: Report) =>
-  Type.Object({
-    current: Type.Optional(report),
-    last: Type.Optional(report),
-  });
-
-/** Runs of the process that answers. Both are absent before its first run. */
 const ReconcileRuns = runsOf(ReconcileReport);
 type ReconcileRuns = Static<typeof ReconcileRuns>;
 const PruneRuns = runsOf(PruneReport);
@@ -144,11 +130,7 @@ export function reconcileRoutes({ reconciler }: ReconcileOptions): readonly Rout
       summary: 'What the reconciler has found: its run under way, and its last',
       responses: { 200: answer('Runs of the process that answers', ReconcileRuns), ...refusals(ADMIN_REFUSALS) },
       handler: async (context) => {
-        const { current, lastReport } = reconciler;
-        const runs: ReconcileRuns = {
-          ...(current ? { current: reconcileView(current) } : {}),
-          ...(lastReport ? { last: { ...reconcileView(lastReport), ended: lastReport.endedAt.toISOString() } } : {}),
-        };
+        const runs: ReconcileRuns = shownRuns(reconciler, reconcileView);
         await context.json(200, runs);
       },
     },
@@ -218,11 +200,7 @@ export function pruneRoutes({ pruner, clock }: PruneOptions): readonly Route[] {
       summary: 'What the pruner has done: its run under way, and its last',
       responses: { 200: answer('Runs of the process that answers', PruneRuns), ...refusals(ADMIN_REFUSALS) },
       handler: async (context) => {
-        const { current, lastReport } = pruner;
-        const runs: PruneRuns = {
-          ...(current ? { current: pruneView(current) } : {}),
-          ...(lastReport ? { last: { ...pruneView(lastReport), ended: lastReport.endedAt.toISOString() } } : {}),
-        };
+        const runs: PruneRuns = shownRuns(pruner, pruneView);
         await context.json(200, runs);
       },
     },

@@ -19,10 +19,11 @@ import { jsonReport } from '../../kernel/answers/json-report.ts';
 import { quote } from '../../kernel/input/describe.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
-import { badRequest, notFound } from '../../kernel/pipeline/errors.ts';
+import { badRequest } from '../../kernel/pipeline/errors.ts';
 import type { Query } from '../../kernel/pipeline/query.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
+import { noDataset } from '../access.ts';
 import {
   DatasetTypeOutput,
   Datetime,
@@ -225,7 +226,7 @@ export function datasetReportRoute({ reports, queries, dataTypes }: DatasetRepor
       const id = parseDatasetId(text);
       if (!id) throw badRequest(`${quote(text)} is no dataset id: at most 64 letters, digits, '-', '_' and dots are`);
       const dataset = await reports.find(id, context.signal);
-      if (!dataset) throw notFound(`there is no dataset '${id}'`);
+      if (!dataset) throw noDataset(id);
       const files = await queries.files(id, context.signal);
       const details: InternalDetails = internalDetails(dataset, files, dataTypes);
       await context.json(200, details);
