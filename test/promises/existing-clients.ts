@@ -54,7 +54,10 @@ export const EXISTING_CLIENTS: readonly PromiseRow[] = [
     id: 'study-ids',
     promise: "Users' studies have the ids that front ends look them up by, and permissions always have their list.",
     heldBy: [
-      { file: 'test/http/access/asked-dataset.test.ts', test: 'a user study is listed, and found, under the prefixed id' },
+      {
+        file: 'test/http/access/asked-dataset.test.ts',
+        test: 'a user study is listed, and found, under the prefixed id',
+      },
       {
         file: 'test/http/access/asked-dataset.test.ts',
         test: 'without a prefix ids are as they are, and a list that is empty is still there',
