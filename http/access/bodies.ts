@@ -7,12 +7,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Static, TObject, TProperties } from 'typebox';
 import { RESTRICTION_LEVELS } from '../../engine/model/access-request.ts';
-import { UserIdOutput } from '../installer/people.ts';
 import { readJson } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import { Faults } from '../kernel/input/faults.ts';
 import { compileSchema } from '../kernel/input/json-schema.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
+import { UserIdOutput } from '../kernel/openapi/user-id.ts';
 import { badRequest } from '../kernel/pipeline/errors.ts';
 
 const MAX_BODY_BYTES = 512 * 1024;

@@ -1,5 +1,4 @@
-// People in responses. A user id is a JSON integer on the wire and decimal text in the program (engine/model/json.ts).
-// A person without a profile has empty names; that is never a reason to fail.
+// People in responses. A person without a profile has empty names; that is never a reason to fail.
 
 import type { Static } from 'typebox';
 import type { UserId } from '../../engine/model/ids.ts';
@@ -7,8 +6,7 @@ import type { DatasetMetadata } from '../../engine/model/metadata.ts';
 import type { Accounts, Profile } from '../../engine/ports/accounts.ts';
 import type { ShareRecord } from '../../engine/ports/dataset-queries.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
-
-export const UserIdOutput = Type.Unsafe<UserId>({ type: 'integer', format: 'int64', minimum: 1 });
+import { UserIdOutput } from '../kernel/openapi/user-id.ts';
 
 export const Owner = Type.Object({
   userId: UserIdOutput,

@@ -27,6 +27,7 @@ import {
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import { flattened, type Items, mapped } from '../../engine/runtime/items.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
+import { UserIdOutput } from '../kernel/openapi/user-id.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { badRequest, forbidden } from '../kernel/pipeline/errors.ts';
 import { answer, refusals } from '../kernel/pipeline/responses.ts';
@@ -37,7 +38,7 @@ import { DatasetTypeOutput, datasetParam, InstallTargetIds, typeView, VdiId } fr
 import { CLOSED } from './metadata/create-details.ts';
 import { bodyCheck } from './metadata/input.ts';
 import { inBatches, paging, pagingOf } from './paging.ts';
-import { findProfiles, Owner, ownerView, UserIdOutput } from './people.ts';
+import { findProfiles, Owner, ownerView } from './people.ts';
 
 const OfferInput = Type.Object({ action: Type.Enum([...OFFER_ACTIONS]) }, CLOSED);
 const ReceiptInput = Type.Object({ action: Type.Enum([...RECEIPT_ACTIONS]) }, CLOSED);

@@ -18,6 +18,7 @@ import { Items } from '../../../engine/runtime/items.ts';
 import { jsonReport } from '../../kernel/answers/json-report.ts';
 import { quote } from '../../kernel/input/describe.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
+import { UserIdOutput } from '../../kernel/openapi/user-id.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { badRequest } from '../../kernel/pipeline/errors.ts';
 import type { Query } from '../../kernel/pipeline/query.ts';
@@ -35,7 +36,6 @@ import {
   VisibilityOutput,
   visibilityView,
 } from '../dataset-terms.ts';
-import { UserIdOutput } from '../people.ts';
 import { ADMIN_REFUSALS, Count, Limit, Offset, reportPageOf, reportPaging } from './admin-route.ts';
 import { brokenInstall, targetsOf } from './failed-reports.ts';
 

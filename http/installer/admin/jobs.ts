@@ -13,12 +13,12 @@ import {
   type LaneDepth,
 } from '../../../engine/ports/jobs.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
+import { UserIdOutput } from '../../kernel/openapi/user-id.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { conflict, type HttpError, notFound } from '../../kernel/pipeline/errors.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
 import { Datetime, VdiId } from '../dataset-terms.ts';
-import { UserIdOutput } from '../people.ts';
 import { ADMIN_REFUSALS, Count } from './admin-route.ts';
 
 const JobId = Type.Integer({ minimum: 1, format: 'int64' });

@@ -4,6 +4,7 @@
 
 import { parseUserId, type UserId } from '../../../engine/model/ids.ts';
 import { describeValue } from '../../kernel/input/describe.ts';
+import { UserIdOutput } from '../../kernel/openapi/user-id.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { badRequest } from '../../kernel/pipeline/errors.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';
@@ -11,7 +12,6 @@ import type { Route } from '../../kernel/pipeline/route.ts';
 import { Datetime } from '../dataset-terms.ts';
 import { CreateDetails } from '../metadata/create-details.ts';
 import type { CheckedDetails } from '../metadata/details-check.ts';
-import { UserIdOutput } from '../people.ts';
 import type { CreateOrder, Creation } from '../uploads/create.ts';
 import { Accepted, uploadBody } from '../uploads/upload-intake.ts';
 import { ADMIN_REFUSALS } from './admin-route.ts';

@@ -20,6 +20,7 @@ import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
 import { Faults } from '../../kernel/input/faults.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
+import { UserIdOutput } from '../../kernel/openapi/user-id.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { type HttpError, notFound, unavailable } from '../../kernel/pipeline/errors.ts';
 import { refusals } from '../../kernel/pipeline/responses.ts';
@@ -27,7 +28,6 @@ import type { Route } from '../../kernel/pipeline/route.ts';
 import { DatasetIdInput, VdiId } from '../dataset-terms.ts';
 import { CLOSED } from '../metadata/create-details.ts';
 import { bodyCheck } from '../metadata/input.ts';
-import { UserIdOutput } from '../people.ts';
 import { ADMIN_REFUSALS } from './admin-route.ts';
 
 /** The body as the API documents it. */

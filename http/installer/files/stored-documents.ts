@@ -12,13 +12,14 @@ import type { DatasetQueries } from '../../../engine/ports/dataset-queries.ts';
 import type { ObjectStore, OpenObject } from '../../../engine/ports/object-store.ts';
 import { defect, messageOf } from '../../../engine/runtime/failure.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
+import { UserIdOutput } from '../../kernel/openapi/user-id.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { notFound } from '../../kernel/pipeline/errors.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
 import { findVisible, viewerOf } from '../access.ts';
 import { datasetParam, InstallTargetIds } from '../dataset-terms.ts';
-import { showsPeople, UserIdOutput } from '../people.ts';
+import { showsPeople } from '../people.ts';
 import { downloadParam } from './files.ts';
 
 // Documents of the object store as they are shown: with the field names that existing buckets rely on.
