@@ -1,5 +1,5 @@
-// Addresses of the configuration: `host[:port]`, `{host, port}`, and comma-separated lists of the former. An IPv6 host stands
-// in brackets in text, as in a URL.
+// Addresses in the configuration: `host[:port]`, `{host, port}`, and comma-separated lists of the former. An IPv6 host is
+// written in brackets, as in a URL.
 
 import { isIP, isIPv6 } from 'node:net';
 
@@ -27,7 +27,7 @@ export const ADDRESS_PATTERN = `^(?:(?=[^:]{1,253}(?::|$))${LABELS}|${IN_BRACKET
 const HOST = new RegExp(HOST_PATTERN);
 const ADDRESS = new RegExp(ADDRESS_PATTERN);
 
-/** The address, or undefined when the text is none. */
+/** Undefined when the text is no address. */
 export function parseAddress(text: string): Address | undefined {
   if (!ADDRESS.test(text)) return undefined;
   const [, bracketed, plain, port] = /^(?:\[(.*)\]|([^:]*))(?::(\d+))?$/.exec(text) ?? [];
@@ -36,7 +36,7 @@ export function parseAddress(text: string): Address | undefined {
   return port === undefined ? { host } : { host, port: Number(port) };
 }
 
-/** Addresses of `a:1, b:2`; blanks around the commas are ignored; undefined when any of them is none. */
+/** The addresses of `a:1, b:2`. Blanks around commas are ignored. Undefined when one of them is no address. */
 export function parseAddressCsv(text: string): readonly Address[] | undefined {
   const addresses = text.split(',').map((part) => parseAddress(part.trim()));
   return addresses.every((address) => address !== undefined) ? addresses : undefined;
@@ -55,7 +55,7 @@ export function parseBindHost(text: string): string | undefined {
   return isIP(text) ? text : parseHost(text);
 }
 
-/** `host:port` as {@link parseAddress} reads it back. */
+/** `host:port`, in the form that {@link parseAddress} takes. */
 export function formatAddress(address: Address): string {
   const host = address.host.includes(':') ? `[${address.host}]` : address.host;
   return address.port === undefined ? host : `${host}:${address.port}`;

@@ -1,26 +1,25 @@
-// What differs between two loaded documents, setting by setting. Values are compared by what they mean: `60s` and `1m` are
-// the same. A section, a map's entry or a list that is on one side only, or whose length differs, is one change.
+// Compares two loaded documents, setting by setting. Values are compared by their meaning: `60s` equals `1m`. A section, an
+// entry of a map or a list that only one document has is one change, and so is a list whose length differs.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { LiveKind } from './live.ts';
+import { resolveForms } from './forms.ts';
 import { displayPath, isMap, type Path } from './path.ts';
-import { resolveForms } from './resolve.ts';
-import { branchIndex, childOf, type SchemaNode } from './schema-node.ts';
+import { branchIndex, childOf, type LiveKind, type SchemaNode } from './schema-node.ts';
 
 export interface SettingChange {
   readonly steps: Path;
-  /** As people read it. */
+  /** For display. */
   readonly path: string;
-  /** In the file's words; undefined where it is absent. May be a secret, or hold some, unless the change is live. */
+  /** As it is written in the file; undefined where it is absent. May be or contain a secret, unless the change is live. */
   readonly from: unknown;
   readonly to: unknown;
-  /** How it takes effect without a restart; undefined when it does not. */
+  /** How it takes effect without a restart; undefined when it needs one. */
   readonly live: LiveKind | undefined;
 }
 
-export interface DocumentChanges {
+interface DocumentChanges {
   readonly changes: readonly SettingChange[];
-  /** How many settings are the same. */
+  /** Number of settings that are equal. */
   readonly unchanged: number;
 }
 
@@ -42,7 +41,7 @@ export function changesBetween(schema: SchemaNode, before: unknown, after: unkno
   return { changes, unchanged };
 }
 
-/** A copy of the document with the changes made. */
+/** A copy of the document with the changes applied. */
 export function withChanges(document: unknown, changes: readonly Pick<SettingChange, 'steps' | 'to'>[]): unknown {
   const copy = structuredClone(document);
   for (const { steps, to } of changes) {
@@ -53,7 +52,7 @@ export function withChanges(document: unknown, changes: readonly Pick<SettingCha
   return copy;
 }
 
-/** Undefined where the two are to be compared as a whole. */
+/** Undefined when the two values are compared as a whole. */
 function stepsBelow(node: SchemaNode, from: unknown, to: unknown): readonly (string | number)[] | undefined {
   if (node['x-form'] !== undefined || node.writeOnly) return undefined;
   if (branchIndex(node, from) !== branchIndex(node, to)) return undefined;
@@ -62,7 +61,7 @@ function stepsBelow(node: SchemaNode, from: unknown, to: unknown): readonly (str
   return [...new Set([...Object.keys(to), ...Object.keys(from)])];
 }
 
-/** What is there on one side only was made, or goes, with its section. */
+/** A value that only one document has was added or removed with its section. */
 const liveKind = (node: SchemaNode | undefined, from: unknown, to: unknown): LiveKind | undefined =>
   from === undefined || to === undefined || node?.writeOnly ? undefined : node?.['x-live'];
 

@@ -1,15 +1,14 @@
-// The configuration as the program uses it: checked, complete, read-only, in milliseconds and bytes. Each section is a
-// slice that `bin` hands to the module that wants it.
+// The configuration as the program uses it: checked, complete, read-only, in milliseconds and bytes. `bin` hands each module
+// the section that it needs.
 
 import type { TargetId } from '../engine/model/ids.ts';
 import type { DatasetType } from '../engine/model/metadata.ts';
 import type { ServerAddress } from './address.ts';
-import type { TargetDbFile } from './schema/database.ts';
+import type { TargetDbFile, TlsOptions } from './schema/database.ts';
 import type { InstallTargetFile } from './schema/install-targets.ts';
 import type { InstallerFile } from './schema/installer.ts';
 import type { PluginFile } from './schema/plugins.ts';
 import type { RootFile } from './schema/root.ts';
-import type { TlsOptions } from './schema/tls.ts';
 
 interface DatabaseAccess {
   readonly username: string;
@@ -21,7 +20,7 @@ interface DatabaseAccess {
   readonly tlsOptions: TlsOptions;
 }
 
-/** A database of an install target: looked up in the directory, or given. */
+/** A database of an install target: looked up in the directory, or given in the file. */
 export type DatabaseConnection = DatabaseAccess &
   (
     | { readonly kind: 'lookup'; readonly lookupCn: string }
@@ -42,11 +41,11 @@ export interface InstallTargetConfiguration {
   readonly projectCategory: InstallTargetFile['projectCategory'];
 }
 
-/** `token` is the plugin's own, or that of the plugin host. */
+/** `token` is the plugin's own token, or that of the plugin host. */
 export type PluginConfiguration = PluginFile;
 
-export interface InstallerConfiguration extends Omit<InstallerFile, 'installTargets'> {
-  /** The enabled ones. */
+interface InstallerConfiguration extends Omit<InstallerFile, 'installTargets'> {
+  /** Only enabled targets. */
   readonly installTargets: readonly InstallTargetConfiguration[];
 }
 
@@ -54,10 +53,10 @@ export interface Configuration extends Omit<RootFile, '$schema' | 'definitions' 
   readonly installer: InstallerConfiguration;
 }
 
-/** The last step of loading: what the generic resolution cannot say. Sections that were not read stay away. */
+/** The last step of loading: conversions that the schema cannot express. Sections that were not read stay absent. */
 export function finish(file: RootFile): Configuration {
   const { $schema: _schema, definitions: _definitions, installer, ...rest } = file;
-  // With a selection of sections, any of them may be missing although the type of the whole file has it.
+  // If only some sections were read, the others are missing although the type has them.
   const given: Partial<InstallerFile> | undefined = installer;
   if (!given) return rest as Configuration;
   const { plugins, installTargets, ...others } = given;
@@ -80,7 +79,7 @@ function withTokens(
 function enabledTarget(target: InstallTargetFile): readonly InstallTargetConfiguration[] {
   const { enabled, targetId, targetName, controlDb, dataDb, ...rest } = target;
   if (!enabled || targetId === undefined) return [];
-  // One that was left out on purpose (sections.ts) stays away although the type has it.
+  // A database that was not read (sections.ts) stays absent although the type has it.
   const databases = {
     ...(controlDb && { controlDb: connection(controlDb) }),
     ...(dataDb && { dataDb: connection(dataDb) }),
@@ -92,4 +91,40 @@ function connection({ lookupCn, server, name, platform: _platform, ...access }: 
   return lookupCn === undefined
     ? { ...access, kind: 'direct', server: server ?? { host: '', port: 0 }, name: name ?? '', platform: 'Postgres' }
     : { ...access, kind: 'lookup', lookupCn };
+}
+
+/**
+ * Install targets whose plugins write to one schema of one database: a dataset's rows are there once for all of them
+ * (actors/dataset/shared-data.ts).
+ */
+interface SharedDataSchema {
+  readonly targets: readonly TargetId[];
+  readonly schema: string;
+  /** As the file names it: `host:port/name`, or the directory entry. */
+  readonly database: string;
+}
+
+type Located = Pick<InstallTargetConfiguration, 'targetId' | 'dataDb'>;
+
+/**
+ * Targets that share a data schema have the same text. Databases are compared as the file names them: a database that is named
+ * once by its address and once by its directory entry counts as two. Host names and directory entries ignore case.
+ */
+export const dataSchemaOf = (target: Pick<Located, 'dataDb'>): string =>
+  `${target.dataDb.kind} ${databaseOf(target)} ${target.dataDb.schema}`;
+
+/** Only schemas with at least two targets, in the order of the file. */
+export function sharedDataSchemas(targets: readonly Located[]): readonly SharedDataSchema[] {
+  return [...Map.groupBy(targets, dataSchemaOf).values()].flatMap((group) => {
+    const [first] = group;
+    if (!first || group.length < 2) return [];
+    const { schema } = first.dataDb;
+    return [{ targets: group.map(({ targetId }) => targetId), schema, database: databaseOf(first) }];
+  });
+}
+
+function databaseOf({ dataDb }: Pick<Located, 'dataDb'>): string {
+  if (dataDb.kind === 'lookup') return dataDb.lookupCn.toLowerCase();
+  const { host, port } = dataDb.server;
+  return `${host.toLowerCase()}:${port}/${dataDb.name}`;
 }

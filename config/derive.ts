@@ -1,16 +1,20 @@
-// Defaults that depend on other keys (`x-derived` in the schema). Runs on a document without faults, after the fixed
-// defaults, and changes it in place. Versions become text here: YAML reads 1.0 as the number 1, but a version is what was
-// written.
+// Defaults that depend on other keys (`x-derived` in the schema). Runs on a document without faults, after the fixed defaults,
+// and changes it in place. Versions become text here: YAML reads 1.0 as the number 1, but a version is the text in the file, so
+// 1.0 and '1.0' are one version and 1 is another.
 
 import { type Address, parseAddress, parseAddressCsv } from './address.ts';
-import { Cursor } from './cursor.ts';
-import { isMap, valueAt } from './path.ts';
-import { LDAP_PORTS } from './schema/installer.ts';
-import { SMTP_PORTS } from './schema/mail.ts';
-import { S3_PORTS } from './schema/object-store.ts';
-import { AMQP_PORTS } from './schema/queue-broker.ts';
+import { Cursor, isMap, valueAt } from './path.ts';
+import { AMQP_PORTS } from './schema/brokers.ts';
+import { LDAP_PORTS, S3_PORTS } from './schema/installer.ts';
+import { SMTP_PORTS } from './schema/root.ts';
 import type { Written } from './validate.ts';
-import { versionText } from './version.ts';
+
+/** A version as it is written in the file; undefined for anything but text and numbers. */
+export function versionText(version: Cursor, written: Written): string | undefined {
+  if (version.number === undefined) return version.text;
+  const text = written(version.path);
+  return text !== undefined && /^\d+(?:\.\d+)?$/.test(text) ? text : String(version.number);
+}
 
 function versions(root: Cursor, written: Written): void {
   const installer = root.at('installer');
@@ -70,7 +74,7 @@ function withPort(server: unknown, port: number): unknown {
   return given && { host: bracketed(given.host), port: given.port ?? port };
 }
 
-/** As the file writes it, because the result is read as one. */
+/** In the form of the file, because the result is read like a file. */
 const bracketed = (host: string): string => (host.includes(':') && !host.startsWith('[') ? `[${host}]` : host);
 
 function installTarget(target: Section): void {

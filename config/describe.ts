@@ -1,4 +1,4 @@
-// What a fault says: what is allowed, from the schema, and what was found, without ever showing a secret.
+// The words of a fault: what the schema allows, what was found (never a secret), and the key that was probably meant.
 
 import { FORMS } from './forms.ts';
 import { isMap } from './path.ts';
@@ -61,7 +61,7 @@ export function keyList(schema: SchemaNode): string {
   return keys.slice(0, MAX_KEYS).join(', ') + more;
 }
 
-/** What stands there. A scalar is shown only where a scalar that is no secret belongs. */
+/** What was found. A scalar is shown only where the schema expects a scalar that is not a secret. */
 export function foundAt(schema: SchemaNode | undefined, value: unknown, written?: string): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'nothing (null)';
@@ -79,7 +79,45 @@ const takesScalar = (schema: SchemaNode): boolean =>
   ['string', 'integer', 'boolean'].some((type) => takesType(schema, type));
 
 function shown(text: string): string {
-  // A URL or an address with a password in it, where neither belongs.
+  // Hides passwords in URLs and addresses, also in the wrong place.
   const plain = text.replace(/[^\s/@:"]*:[^\s@]*@/g, '[hidden]@');
   return plain.length > MAX_SHOWN ? `${plain.slice(0, MAX_SHOWN)}..` : plain;
+}
+
+/** Longer than any known key. Bounds the comparison below, which is quadratic. */
+const MAX_LENGTH = 64;
+
+/**
+ * The known key that a misspelled one probably meant: at most two edits away (one for short keys), or equal except for case and
+ * dashes.
+ */
+export function suggestKey(wrong: string, known: readonly string[]): string | undefined {
+  if (wrong.length > MAX_LENGTH) return undefined;
+  const plain = (key: string): string => key.toLowerCase().replaceAll(/[-_]/g, '');
+  const limit = wrong.length < 5 ? 1 : 2;
+  let best: { readonly key: string; readonly edits: number } | undefined;
+  for (const key of known) {
+    const edits = plain(key) === plain(wrong) ? 0 : editsBetween(wrong, key);
+    if (edits <= limit && edits < (best?.edits ?? Number.POSITIVE_INFINITY)) best = { key, edits };
+  }
+  return best?.key;
+}
+
+/** The number of insertions, deletions, replacements and swaps of neighbors that turn one word into the other. */
+function editsBetween(a: string, b: string): number {
+  // One row per letter of `a`. Swaps need the row before the last one.
+  let older: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1];
+      const options = [(previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (previous[j - 1] ?? 0) + (same ? 0 : 1)];
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) options.push((older[j - 2] ?? 0) + 1);
+      row.push(Math.min(...options));
+    }
+    older = previous;
+    previous = row;
+  }
+  return previous[b.length] ?? 0;
 }

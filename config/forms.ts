@@ -1,22 +1,23 @@
-// Forms: texts of the file that mean more than JSON Schema can say. Each says what is allowed, checks it exactly and turns
-// it into what the program uses. Units, hosts and paths are read here and nowhere else.
+// Forms: texts whose meaning JSON Schema cannot express. Each form describes what is allowed, checks it exactly and converts it
+// into the value that the program uses. Units, hosts and paths are parsed here and nowhere else.
 
 import { isAbsolute, resolve } from 'node:path';
 import { parseDuration } from '../engine/runtime/duration.ts';
 import { type Address, isCidr, parseAddress, parseAddressCsv, parseBindHost, parseHost } from './address.ts';
-import type { SchemaNode } from './schema-node.ts';
+import { isMap } from './path.ts';
+import { branchOf, childOf, type SchemaNode } from './schema-node.ts';
 
-export interface FormContext {
-  /** Folder of the configuration file: relative paths start there. */
+interface FormContext {
+  /** Folder of the configuration file; relative paths start there. */
   readonly dir: string;
   readonly schema: SchemaNode;
 }
 
 interface Form {
-  /** Absent where the schema's own bounds say it. */
+  /** Absent where the schema's bounds describe it. */
   readonly allowed?: string;
   accepts(value: unknown): boolean;
-  /** Values below it are resolved already. */
+  /** The values inside it are resolved already. */
   resolve(value: unknown, context: FormContext): unknown;
 }
 
@@ -40,7 +41,7 @@ export type FormName =
   | 'target-types';
 
 const asIs = (value: unknown): unknown => value;
-/** Other types than the form's are left to the schema. */
+/** The schema reports values of other types. */
 const whenText =
   (accepts: (text: string) => boolean) =>
   (value: unknown): boolean =>
@@ -48,7 +49,7 @@ const whenText =
 
 const DURATION = "a duration: units d h m s ms us ns in descending order, such as '1d 12h' or '1.5s'";
 const inDir = (value: unknown, { dir }: FormContext): string => resolve(dir, String(value));
-/** A bare name is looked up on PATH, so it stays one. */
+/** A bare name is looked up on PATH, so it is not resolved to a path. */
 const inDirUnlessBare = (path: string, { dir }: FormContext): string =>
   path.includes('/') && !isAbsolute(path) ? resolve(dir, path) : path;
 
@@ -149,7 +150,33 @@ function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A percent sign that starts no UTF-8 character.
+    // The percent sign does not start a UTF-8 character.
     return undefined;
   }
 }
+
+/**
+ * Converts the checked document into what the program uses: resolves every form, and puts durations under keys ending in `Ms`.
+ * @param dir folder of the configuration file, where relative paths start
+ */
+export function resolveForms(schema: SchemaNode, value: unknown, dir: string): unknown {
+  const branch = branchOf(schema, value) ?? schema;
+  let result = value;
+  if (Array.isArray(value)) result = value.map((item) => (branch.items ? resolveForms(branch.items, item, dir) : item));
+  else if (isMap(value)) result = resolveMap(branch, value, dir);
+  const form = schema['x-form'];
+  return form === undefined ? result : FORMS[form].resolve(result, { dir, schema });
+}
+
+function resolveMap(schema: SchemaNode, value: Record<string, unknown>, dir: string): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (const [key, item] of Object.entries(value)) {
+    const child = childOf(schema, value, key);
+    if (!child) result[key] = item;
+    else result[isDuration(child) ? `${key}Ms` : key] = resolveForms(child, item, dir);
+  }
+  return result;
+}
+
+const isDuration = (schema: SchemaNode): boolean =>
+  schema['x-form'] === 'duration' || schema['x-form'] === 'positive-duration';

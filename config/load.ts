@@ -1,32 +1,50 @@
-// Reads a configuration file: size, YAML, placeholders, schema, rules, defaults, forms. All faults of a stage that can be
-// told apart are reported at once; a configuration with any fault does not exist.
+// Loads a configuration file in stages: size, YAML, placeholders, schema, rules, defaults, forms. All faults of a stage are
+// reported at once. A file with any fault is not loaded.
 
 import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type Configuration, finish } from './configuration.ts';
-import { Cursor } from './cursor.ts';
-import { fillDefaults } from './defaults.ts';
 import { derive } from './derive.ts';
 import { foundAt } from './describe.ts';
-import type { ConfigFault } from './fault.ts';
-import { displayPath, isMap, type Path, pointerOf } from './path.ts';
-import { resolveForms } from './resolve.ts';
-import { installerRules } from './rules/installer-rules.ts';
-import { processRules } from './rules/process-rules.ts';
+import { resolveForms } from './forms.ts';
+import { installerRules } from './installer-rules.ts';
+import { Cursor, displayPath, isMap, type Path, pointerOf } from './path.ts';
+import { processRules } from './process-rules.ts';
 import { ROOT_SCHEMA, type RootFile } from './schema/root.ts';
+import { branchOf, childOf, type SchemaNode } from './schema-node.ts';
 import { expand, holdsLiteralSecret } from './secrets.ts';
 import { type Section, type Selected, Selection, type TargetDatabase } from './sections.ts';
-import { compileCheck, type Finding, type Written } from './validate.ts';
+import { type ConfigFault, compileCheck, type Finding, type Written } from './validate.ts';
 import { warningsOf } from './warnings.ts';
 import { type Mark, type Position, readYaml } from './yaml-source.ts';
 
-export interface LoadOptions<Names extends Section = Section> {
+/** Fills the defaults of the schema into a copy of the document, which may have faults. */
+export function fillDefaults(schema: SchemaNode, value: unknown): unknown {
+  const branch = branchOf(schema, value);
+  if (!branch) return value;
+  if (Array.isArray(value)) return value.map((item) => (branch.items ? fillDefaults(branch.items, item) : item));
+  if (!isMap(value)) return value;
+  const result: Record<string, unknown> = {};
+  // In the order of the schema, in which the document is printed.
+  for (const [key, child] of Object.entries(branch.properties ?? {})) {
+    const item = Object.hasOwn(value, key) ? value[key] : child.default;
+    if (item !== undefined) result[key] = fillDefaults(child, item);
+  }
+  for (const [key, item] of Object.entries(value)) {
+    if (Object.hasOwn(result, key)) continue;
+    const child = childOf(branch, value, key);
+    result[key] = child ? fillDefaults(child, item) : item;
+  }
+  return result;
+}
+
+interface LoadOptions<Names extends Section = Section> {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The sections that the command reads; all when absent. */
+  /** The sections that the command reads; absent = all. */
   readonly sections?: readonly Names[];
-  /** Databases of install targets that are not read: neither their placeholders nor their faults count. */
+  /** Databases of install targets that are not read: their placeholders are not expanded, their faults not reported. */
   readonly leaveOut?: readonly TargetDatabase[];
-  /** More to check while places are known, such as files that must exist. Sees the complete document. */
+  /** Further checks of the complete document, such as files that must exist. Runs while positions in the file are known. */
   readonly check?: (document: Cursor, dir: string) => Promise<readonly Finding[]>;
 }
 
@@ -34,7 +52,7 @@ export type LoadResult<Loaded> =
   | {
       readonly ok: true;
       readonly configuration: Loaded;
-      /** The file with placeholders expanded and defaults filled, in the file's own words. Holds secrets. */
+      /** The file with placeholders expanded and defaults filled in, in the form of the file. Contains secrets. */
       readonly document: Readonly<Record<string, unknown>>;
       readonly warnings: readonly string[];
     }
@@ -66,7 +84,7 @@ export async function loadConfiguration(file: string, options: LoadOptions): Pro
     faults.report([notMap([], yaml.value)]);
     return faults.result();
   }
-  // Aliases of shared values are expanded by now; placeholders in those that nobody uses do not matter.
+  // Aliases are expanded by now, so placeholders in unused anchors do not matter.
   const { definitions, ...content } = yaml.value;
   if (definitions !== undefined && !isMap(definitions)) faults.report([notMap(['definitions'], definitions)]);
   const read = selection.prune(ROOT_SCHEMA, content);
@@ -128,7 +146,7 @@ async function readSource(file: string): Promise<Source> {
   }
 }
 
-/** Collects findings and gives each its place in the file. */
+/** Collects findings and adds the position in the file to each. */
 class Faults {
   readonly #file: string;
   readonly #marks: ReadonlyMap<string, Mark>;
@@ -157,7 +175,7 @@ class Faults {
     return { ok: false, faults: this.#faults.toSorted((a, b) => a.line - b.line || a.column - b.column) };
   }
 
-  /** What is missing is reported at the key of the map that should hold it. */
+  /** A missing key is reported at the map that should have it. */
   #place(path: Path, atKey: boolean): Position {
     const own = this.#marks.get(pointerOf(path));
     if (own) return atKey ? (own.key ?? own.value) : own.value;

@@ -1,4 +1,5 @@
-// Where a value stands in the configuration: as steps, as a JSON pointer (what the validator speaks), as people read it.
+// Paths of values in the configuration: as steps, as a JSON pointer (for the validator) and for display; and a cursor that
+// reads along a path.
 
 export type Path = readonly (string | number)[];
 
@@ -6,7 +7,7 @@ export function pointerOf(path: Path): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** Steps of a pointer. A step of digits is a number only below a list, which is why the document is needed. */
+/** The steps of a pointer. Needs the document, because digits are an index only in a list. */
 export function pathOf(pointer: string, document: unknown): Path {
   const path: (string | number)[] = [];
   let at = document;
@@ -27,7 +28,7 @@ export function valueAt(document: unknown, path: Path): unknown {
   return at;
 }
 
-/** `installer.plugins.genelist.dataTypes[0].name`; a key that is no plain word is quoted. */
+/** For display: `installer.plugins.genelist.dataTypes[0].name`. A key that is not a plain word is quoted. */
 export function displayPath(path: Path): string {
   return path
     .map((step, i) => {
@@ -38,7 +39,47 @@ export function displayPath(path: Path): string {
     .join('');
 }
 
-/** True for anything that a map of the file becomes. */
+/** True for the value of any map in the file. */
 export function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Reads a document that may be wrong anywhere: a step to an absent value leads to a cursor on nothing. Rules that span
+ * sections use it, so that their findings are reported together with faults of the schema.
+ */
+export class Cursor {
+  readonly path: Path;
+  readonly value: unknown;
+
+  constructor(document: unknown, path: Path = []) {
+    this.path = path;
+    this.value = document;
+  }
+
+  at(...steps: Path): Cursor {
+    return new Cursor(valueAt(this.value, steps), [...this.path, ...steps]);
+  }
+
+  get present(): boolean {
+    return this.value !== undefined;
+  }
+
+  /** The children of a map; empty for anything else. */
+  entries(): readonly (readonly [string, Cursor])[] {
+    return isMap(this.value) ? Object.keys(this.value).map((key) => [key, this.at(key)] as const) : [];
+  }
+
+  /** The items of a list; empty for anything else. */
+  items(): readonly Cursor[] {
+    return Array.isArray(this.value) ? this.value.map((_, i) => this.at(i)) : [];
+  }
+
+  get text(): string | undefined {
+    return typeof this.value === 'string' ? this.value : undefined;
+  }
+
+  get number(): number | undefined {
+    return typeof this.value === 'number' ? this.value : undefined;
+  }
 }

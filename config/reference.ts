@@ -1,23 +1,27 @@
-// Every key of the configuration as Markdown, from the schema alone: a table for each section. REFERENCE.md beside this file
-// is what it gives, which test/config/reference.test.ts holds.
+// What is printed of the configuration: the reference, the JSON Schema for editors, and a loaded document with its secrets
+// hidden. The reference is every key as Markdown, generated from the schema, with a table for each section. REFERENCE.md beside
+// this file is its output; test/config/reference.test.ts compares them.
 
+import { stringify } from 'yaml';
 import { allowedBy } from './describe.ts';
-import { LIVE_KINDS } from './live.ts';
-import { driversOf, isDriverUnion, type SchemaNode } from './schema-node.ts';
+import { isMap } from './path.ts';
+import { ROOT_SCHEMA } from './schema/root.ts';
+import { driversOf, isDriverUnion, LIVE_KINDS, type LiveKind, type SchemaNode } from './schema-node.ts';
+import { hideSecrets } from './secrets.ts';
 
 interface Row {
-  /** From the section; `*` stands for a key that the file chooses, `[]` for each item of a list. */
+  /** Relative to the section. `*` stands for any key of a map, `[]` for each item of a list. */
   readonly key: string;
   readonly what: string;
   readonly allowed: string;
-  /** What holds when the key is absent. */
+  /** The value if the key is absent. */
   readonly default: string;
 }
 
-/** Sections that are so large that each of their keys has a table of its own. */
+/** Large sections: each of their keys has its own table. */
 const DIVIDED: ReadonlySet<string> = new Set(['installer']);
 
-/** Said once for all. */
+/** Described once, not in each row. */
 const DURATION = /^a duration: .*?'1\.5s'/;
 
 const INTRODUCTION = `# Configuration reference
@@ -47,7 +51,7 @@ function tablesOf(name: string, node: SchemaNode): readonly string[] {
   return [head, ...parts];
 }
 
-/** Of the keys below a node. */
+/** The rows of the keys below a node. */
 function rowsOf(node: SchemaNode, prefix: string, needed: readonly string[] = node.required ?? []): readonly Row[] {
   const { properties = {}, additionalProperties, items, anyOf } = node;
   if (anyOf) return anyOf.flatMap((branch) => rowsOf(branch, prefix));
@@ -72,7 +76,7 @@ function whatOf(node: SchemaNode): string {
   return said.filter((text) => text !== '').join(' ');
 }
 
-/** The keys of a map have rows of their own. */
+/** The keys of a map have their own rows. */
 function shortly(node: SchemaNode): string {
   if (isDriverUnion(node)) return `\`driver\` is one of ${driversOf(node).join(', ')}`;
   return node.properties && !node['x-allowed'] ? 'a section' : allowedBy(node).replace(DURATION, 'a duration');
@@ -87,7 +91,7 @@ function defaultOf(node: SchemaNode, isNeeded: boolean): string {
   return `\`${typeof value === 'string' && value !== '' ? value : JSON.stringify(value)}\``;
 }
 
-/** None without rows. */
+/** Empty if there are no rows. */
 function table(rows: readonly Row[]): readonly string[] {
   if (rows.length === 0) return [];
   const lines = rows.map(({ key, what, allowed, default: value }) =>
@@ -98,3 +102,38 @@ function table(rows: readonly Row[]): readonly string[] {
   );
   return ['| key | what | allowed | default |', '| --- | --- | --- | --- |', ...lines, ''];
 }
+
+/** The schema for editors and people: JSON Schema 2020-12, with our annotations as text in descriptions. */
+export function jsonSchema(): Readonly<Record<string, unknown>> {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Longshore configuration',
+    ...(plain(ROOT_SCHEMA) as Record<string, unknown>),
+  };
+}
+
+function plain(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(plain);
+  if (!isMap(node)) return node;
+  const notes = [
+    node.description,
+    'x-derived' in node ? `Default: ${node['x-derived']}.` : undefined,
+    'x-ignored' in node ? `Without effect: ${node['x-ignored']}.` : undefined,
+    typeof node['x-live'] === 'string' ? `A reload changes it: ${LIVE_KINDS[node['x-live'] as LiveKind]}.` : undefined,
+    'x-forms' in node ? `Allowed: ${node['x-forms']}.` : undefined,
+  ].filter((note) => typeof note === 'string');
+  const entries = Object.entries(node)
+    .filter(([key]) => !key.startsWith('x-') && key !== 'description')
+    .map(([key, value]) => [key, plain(value)]);
+  const known = Object.fromEntries(entries) as Record<string, unknown>;
+  return notes.length > 0 ? { description: notes.join(' '), ...known } : known;
+}
+
+/** A loaded document as YAML; it could be loaded again if its secrets were not hidden. */
+export function printDocument(document: Readonly<Record<string, unknown>>): string {
+  return stringify(shownDocument(document), { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+/** A copy of the document with its secrets hidden. */
+export const shownDocument = (document: Readonly<Record<string, unknown>>): unknown =>
+  hideSecrets(ROOT_SCHEMA, document);

@@ -1,9 +1,8 @@
-// The schema as the loader walks it: beside a value, choosing the branch of a union that the value means.
+// The schema as the loader walks it: together with a value, which selects the branch of a union; and its live settings.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { FormName } from './forms.ts';
-import type { LiveKind } from './live.ts';
-import { isMap, type Path } from './path.ts';
+import { displayPath, isMap, type Path } from './path.ts';
 
 /** The JSON Schema keywords that our sections use, plus our annotations (schema/field.ts). */
 export interface SchemaNode {
@@ -38,15 +37,15 @@ export interface SchemaNode {
 }
 
 /**
- * The branch of a union that a value means: the one whose `driver` it names (or leaves to the default), else the first
- * of its type; undefined when none fits. A node without union is its own branch.
+ * The branch of a union that applies to a value: the branch whose `driver` the value names (or the default driver), else the
+ * first branch of its type; undefined when none fits. A node that is no union is its own branch.
  */
 export function branchOf(schema: SchemaNode, value: unknown): SchemaNode | undefined {
   const index = branchIndex(schema, value);
   return index === undefined ? undefined : (schema.anyOf?.[index] ?? schema);
 }
 
-/** 0 for a node without union. */
+/** The index of that branch; 0 for a node that is no union. */
 export function branchIndex(schema: SchemaNode, value: unknown): number | undefined {
   if (!schema.anyOf) return 0;
   const fits = isDriverUnion(schema)
@@ -59,7 +58,7 @@ export function branchIndex(schema: SchemaNode, value: unknown): number | undefi
 export const isDriverUnion = (schema: SchemaNode): boolean =>
   schema.anyOf?.every((branch) => branch.properties?.driver?.const !== undefined) ?? false;
 
-/** The drivers that a driver union offers. */
+/** The drivers of a driver union. */
 export const driversOf = (schema: SchemaNode): readonly string[] =>
   (schema.anyOf ?? []).map((branch) => String(branch.properties?.driver?.const));
 
@@ -76,7 +75,7 @@ export function typeOf(value: unknown): string {
   return typeof value;
 }
 
-/** True when the node (or a branch of it) takes values of this type. */
+/** True when the node, or one of its branches, accepts values of this type. */
 export function takesType(schema: SchemaNode, type: string): boolean {
   if (schema.anyOf) return schema.anyOf.some((branch) => takesType(branch, type));
   if ('const' in schema) return typeOf(schema.const) === type;
@@ -86,7 +85,7 @@ export function takesType(schema: SchemaNode, type: string): boolean {
 
 const typeFits = (schema: SchemaNode, value: unknown): boolean => takesType(schema, typeOf(value));
 
-/** The node of a key or an item below a value; undefined where the schema says nothing. */
+/** The node of a key or an item of a value; undefined if the schema has none. */
 export function childOf(schema: SchemaNode, value: unknown, step: string | number): SchemaNode | undefined {
   const branch = branchOf(schema, value);
   if (!branch) return undefined;
@@ -106,4 +105,33 @@ export function nodeAt(root: SchemaNode, document: unknown, path: Path): SchemaN
     value = (value as Record<string | number, unknown> | undefined)?.[step];
   }
   return schema;
+}
+
+/**
+ * How settings take effect that a running process applies when it reloads its file (`x-live` in the schema), in words for
+ * people. bin/compose/live-settings.ts has a handler for each kind.
+ */
+export const LIVE_KINDS = {
+  'lane-bounds': 'at once; running jobs end in their time',
+  'daemon-interval': 'at once, counted from the start of the last run',
+  'plugin-timeouts': 'for calls that begin afterwards',
+  'log-level': 'at once',
+} as const;
+export type LiveKind = keyof typeof LIVE_KINDS;
+
+/** Every live setting of a schema; `*` stands for the keys of a map. */
+export function liveSettings(
+  schema: SchemaNode,
+  path: Path = [],
+): readonly { readonly path: string; readonly kind: LiveKind }[] {
+  const kind = schema['x-live'];
+  if (kind !== undefined) return [{ path: displayPath(path).replaceAll('["*"]', '.*'), kind }];
+  const { properties = {}, additionalProperties, items, anyOf = [] } = schema;
+  const below: readonly (readonly [Path, SchemaNode])[] = [
+    ...Object.entries(properties).map(([key, child]) => [[...path, key], child] as const),
+    ...(typeof additionalProperties === 'object' ? [[[...path, '*'], additionalProperties] as const] : []),
+    ...(items ? [[[...path, '*'], items] as const] : []),
+    ...anyOf.map((branch) => [path, branch] as const),
+  ];
+  return below.flatMap(([at, child]) => liveSettings(child, at));
 }

@@ -1,6 +1,6 @@
-// Placeholders in scalars, expanded after YAML parsing, and the hiding of secrets in what we print.
+// Expands placeholders in scalars after YAML parsing, and hides secrets in what we print.
 //   ${env:NAME}   ${env:NAME:-default}   ${file:PATH}   $${env:NAME} stands for the text ${env:NAME}
-// A scalar that is one placeholder and nothing else takes the type that its place wants.
+// A scalar that is exactly one placeholder gets the type that the schema requires there.
 
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -9,26 +9,26 @@ import { isMap, type Path, pointerOf, valueAt } from './path.ts';
 import { childOf, nodeAt, type SchemaNode, takesType } from './schema-node.ts';
 import type { Finding } from './validate.ts';
 
-export interface Expansion {
+interface Expansion {
   readonly document: unknown;
   readonly findings: readonly Finding[];
-  /** By JSON pointer: the placeholder behind a value, without its default. */
+  /** By JSON pointer: the placeholder that a value came from, without its default. */
   readonly origins: ReadonlyMap<string, string>;
 }
 
-export interface ExpansionSources {
+interface ExpansionSources {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Relative paths of `${file:..}` start here. */
+  /** The folder where relative paths of `${file:..}` start. */
   readonly dir: string;
 }
 
-export const HIDDEN = '[hidden]';
+const HIDDEN = '[hidden]';
 
 const MAX_FILE_BYTES = 65_536;
 const PLACEHOLDER = /(\$?)\$\{([a-z]+):([^}]{0,4096})\}/g;
 const UNTERMINATED = /\$\{(?:env|file):[^}]*$/;
 const ENV_BODY = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/;
-/** Keys of open maps (of which no schema says what is secret) that hold secrets all the same. */
+/** Keys of open maps that contain secrets although no schema marks them. */
 const SECRET_NAME = /password|passphrase|secret|token|credential|api_?key/i;
 
 export async function expand(document: unknown, schema: SchemaNode, sources: ExpansionSources): Promise<Expansion> {
@@ -83,7 +83,7 @@ export async function expand(document: unknown, schema: SchemaNode, sources: Exp
 
 const ALLOWED = `\${env:NAME}, \${env:NAME:-default} or \${file:PATH}`;
 
-/** The placeholder without its default, which may be a secret, as may be text that only looks like a placeholder. */
+/** The placeholder without its default. A default may be a secret, and so may text that only looks like a placeholder. */
 function shownName(scheme: string, body: string): string {
   const name = scheme === 'env' ? ENV_BODY.exec(body)?.[1] : scheme === 'file' ? body : undefined;
   return `\${${scheme}:${name ?? '..'}}`;
@@ -118,7 +118,7 @@ async function fileText(path: string, shown: string): Promise<Outcome> {
           allowed: `at most ${MAX_FILE_BYTES} bytes`,
         },
       };
-    // Editors and `echo` end a file with a newline that is not part of the secret.
+    // Editors and `echo` add a newline at the end, which is not part of the secret.
     const text = decodeUtf8(buffer.subarray(0, bytesRead));
     if (text === undefined) return { fault: { found: `${shown}, which is not UTF-8`, allowed: 'text in UTF-8' } };
     return { text: text.replace(/\r?\n$/, '') };
@@ -130,7 +130,7 @@ async function fileText(path: string, shown: string): Promise<Outcome> {
 
 const wantsText = (node: SchemaNode | undefined): boolean => node !== undefined && takesType(node, 'string');
 
-/** As YAML would read the plain scalar. */
+/** The value that YAML reads from the plain scalar. */
 function retyped(text: string): unknown {
   if (/^(?:true|false)$/i.test(text)) return text.toLowerCase() === 'true';
   if (/^(?:null|~)?$/i.test(text)) return null;
@@ -155,7 +155,7 @@ function hide(schema: SchemaNode | undefined, value: unknown, byName: boolean): 
   );
 }
 
-/** True when a secret stands in the file itself, not behind a placeholder. */
+/** True when a secret is written in the file itself instead of a placeholder. */
 export function holdsLiteralSecret(
   schema: SchemaNode | undefined,
   value: unknown,

@@ -1,12 +1,12 @@
-// Sections of the file. A command names those it reads: only their placeholders are expanded and only they are checked, so
-// that, say, a plugin host needs no password of the cache DB.
+// Sections of the file. A command names the sections that it reads. Only those are checked, and only their placeholders are
+// expanded, so that a plugin host, for example, needs no password of the cache DB.
 
 import type { Configuration } from './configuration.ts';
 import { isMap } from './path.ts';
 import type { SchemaNode } from './schema-node.ts';
 
 type Root = keyof Configuration & string;
-/** Sections of which a command may read a part. */
+/** Sections that a command may read in part. */
 type Divided = 'containerCore' | 'installer';
 
 export type Section =
@@ -14,7 +14,7 @@ export type Section =
   | `installer.${keyof Configuration['installer'] & string}`
   | `containerCore.${keyof Configuration['containerCore'] & string}`;
 
-/** What is there after loading these sections; a divided one holds the parts that were named. */
+/** The configuration after loading these sections; a divided section has only the parts that were named. */
 export type Selected<Names extends Section> = Pick<Configuration, Root & Names> & {
   readonly [Name in Divided as [PartsOf<Name, Names>] extends [never] ? never : Name]: Pick<
     Configuration[Name],
@@ -26,20 +26,20 @@ type PartsOf<Name extends Divided, Names extends Section> = Extract<
   keyof Configuration[Name]
 >;
 
-/** Values of other sections from which a section's own defaults or rules derive. */
+/** Values of other sections that a section's defaults or rules depend on. */
 const NEEDS: Readonly<Record<string, readonly string[]>> = {
   'installer.plugins': ['installer.restService', 'installer.siteBuild', 'pluginHost'],
   installer: ['pluginHost'],
   pluginHost: ['containerCore.http'],
   handler: ['containerCore.http', 'containerCore.ports'],
 };
-/** Databases of an install target: who needs one of them needs no password of the other. */
+/** Databases of an install target. A command that needs one of them needs no password of the other. */
 export type TargetDatabase = 'controlDb' | 'dataDb';
 const TARGETS = 'installer.installTargets';
 
 const ALWAYS = new Set(['$schema', 'definitions']);
 
-/** A duration becomes milliseconds under a key that says so (resolve.ts). */
+/** A duration becomes milliseconds under a key that ends in `Ms` (forms.ts). */
 const keyInFile = (section: Section): string => section.replace(/Ms$/, '');
 
 /** Decides which keys of a document are read. */
@@ -51,7 +51,7 @@ export class Selection {
     this.#leaveOut = leaveOut;
     if (!sections) return;
     const names = new Set(sections.map(keyInFile));
-    // A Set hands over what is added while it is walked.
+    // Iterating a Set includes items that are added meanwhile.
     for (const name of names) for (const needed of NEEDS[name] ?? []) names.add(needed);
     this.#names = names;
   }
@@ -63,7 +63,7 @@ export class Selection {
     return [...this.#names].some((name) => name.startsWith(`${path.join('.')}.`)) ? 'part' : 'no';
   }
 
-  /** The document without what is not read; unknown keys stay, so that they are reported. */
+  /** The document without the parts that are not read. Unknown keys stay, so that they are reported. */
   prune(schema: SchemaNode, document: unknown, path: readonly string[] = []): unknown {
     if (!isMap(document)) return document;
     const kept = Object.entries(document).flatMap(([key, value]): [string, unknown][] => {
@@ -76,7 +76,7 @@ export class Selection {
     return Object.fromEntries(kept);
   }
 
-  /** The schema of what is read. */
+  /** The schema of the parts that are read. */
   restrict(schema: SchemaNode, path: readonly string[] = []): SchemaNode {
     const properties: Record<string, SchemaNode> = {};
     const absent = new Set<string>();
@@ -96,7 +96,7 @@ export class Selection {
     return targets.map((target: unknown) => (isMap(target) ? Object.fromEntries(kept(target)) : target));
   }
 
-  /** Of the list of targets: what is left out is not missed. */
+  /** The schema of targets without the databases that are not read, so that they are not reported as missing. */
   #lessDemanding(list: SchemaNode): SchemaNode {
     const { items } = list;
     if (this.#leaveOut.length === 0 || items?.then === undefined) return list;

@@ -1,29 +1,28 @@
-// The document against the schema: every fault at once, one per place, a union's faults folded into those of the branch
-// that the value means.
+// Validates the document against the schema: reports every fault at once, one per path. Of a union, only the faults of the
+// branch that the value selects are reported.
 
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { fullFormats } from 'ajv-formats/dist/formats.js';
-import { allowedBy, foundAt, keyList } from './describe.ts';
+import { allowedBy, foundAt, keyList, suggestKey } from './describe.ts';
 import { FORMS, type FormName } from './forms.ts';
 import { isMap, type Path, pathOf, pointerOf, valueAt } from './path.ts';
 import { branchIndex, branchOf, driversOf, isDriverUnion, nodeAt, type SchemaNode } from './schema-node.ts';
-import { suggestKey } from './suggest.ts';
 
 export interface Finding {
   readonly path: Path;
   readonly found: string;
   readonly allowed: string;
-  /** Point at the key, not at the value. */
+  /** The position of the fault is the key, not the value. */
   readonly atKey?: true;
 }
 
-/** A number as it was written, by path. */
+/** The text of a number in the file, by path. */
 export type Written = (path: Path) => string | undefined;
 
 const ANNOTATIONS = ['x-allowed', 'x-forms', 'x-port', 'x-derived', 'x-ignored', 'x-live'];
 
 /** Finds every fault of a document. */
-export type Check = (document: unknown, written: Written) => readonly Finding[];
+type Check = (document: unknown, written: Written) => readonly Finding[];
 
 function newValidator(): Ajv2020 {
   const ajv = new Ajv2020({
@@ -32,8 +31,7 @@ function newValidator(): Ajv2020 {
     strict: true,
     strictTypes: false,
     strictRequired: false,
-    // Optimising the code of a check that runs once takes longer than it saves; so does compiling what schemas are held
-    // against, which a test does.
+    // The check runs once, so optimizing its code costs more than it saves. Validating the schema itself is left to a test.
     code: { optimize: false },
     meta: false,
     validateSchema: false,
@@ -49,7 +47,7 @@ function newValidator(): Ajv2020 {
   return ajv;
 }
 
-/** Compiling takes some 50 ms, checking next to nothing. */
+/** Compiling takes about 50 ms, checking almost nothing. */
 export function compileCheck(schema: SchemaNode): Check {
   const check = newValidator().compile(schema);
   return (document, written) =>
@@ -67,7 +65,7 @@ function onePerPlace(findings: readonly Finding[]): readonly Finding[] {
   return [...first.values()];
 }
 
-/** Drops the faults of branches that the value does not mean, and the union's own where a branch was meant. */
+/** Drops the faults of other branches, and the union's own fault if a branch was selected. */
 function fold(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const dropped = new Set<ErrorObject>();
   for (const error of errors) {
@@ -122,11 +120,31 @@ function findingOf(error: ErrorObject, root: SchemaNode, document: unknown, writ
       };
     }
     default:
-      // A fault inside an address or a version is told as one of the whole.
+      // A fault inside an address or a version is reported for the whole value.
       return { path, found: foundAt(node, value, written(path)), allowed: allowedBy(node ?? {}) };
   }
 }
 
 function keysOf(value: unknown): string {
   return isMap(value) ? Object.keys(value).join(', ') || '(none)' : '(none)';
+}
+
+/** One fault of a configuration file: its position, what was found, and what is allowed. */
+export interface ConfigFault {
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  /** From 1. */
+  readonly column: number;
+  /** Key path such as `installer.lanes.import.workerCount`; empty for the file as a whole. */
+  readonly path: string;
+  /** Never contains a secret or the value of a placeholder. */
+  readonly found: string;
+  readonly allowed: string;
+}
+
+/** One line for people: `FILE:LINE:COLUMN: PATH: found .., allowed: ..`. */
+export function formatFault(fault: ConfigFault): string {
+  const path = fault.path === '' ? '' : `${fault.path}: `;
+  return `${fault.file}:${fault.line}:${fault.column}: ${path}found ${fault.found}; allowed: ${fault.allowed}`;
 }

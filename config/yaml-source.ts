@@ -1,6 +1,6 @@
-// A YAML text as plain values, each with its place in the text. Aliases and merge keys (`<<`) are expanded here, under a
-// budget, so that an alias bomb is refused before it exists; custom tags, duplicate keys and keys that are not text are
-// faults with a place.
+// Reads YAML into plain values, each with its position in the text. Aliases and merge keys (`<<`) are expanded here under a
+// budget, so that an alias bomb is refused before it expands. Custom tags, duplicate keys and keys that are not text are
+// faults.
 
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument } from 'yaml';
 import { type Path, pointerOf } from './path.ts';
@@ -17,11 +17,11 @@ export interface Mark {
   readonly value: Position;
   /** Where its key starts; absent for items of a list and for the root. */
   readonly key?: Position;
-  /** A number as it was written; `1.0` is not `1` where it names a version. */
+  /** The text of a number. As a version, `1.0` differs from `1`. */
   readonly text?: string;
 }
 
-export interface SourceFault {
+interface SourceFault {
   readonly position: Position;
   readonly path: Path;
   readonly found: string;
@@ -33,11 +33,11 @@ export interface YamlSource {
   /** By JSON pointer. */
   readonly marks: ReadonlyMap<string, Mark>;
   readonly faults: readonly SourceFault[];
-  /** False when the text could not be read as YAML at all: `value` says nothing then. */
+  /** False when the text is not YAML at all; `value` is meaningless then. */
   readonly readable: boolean;
 }
 
-/** Values after expansion of aliases; far above any real file, far below what hurts. */
+/** Most values after the expansion of aliases: far more than any real file has, and few enough to be harmless. */
 const MAX_VALUES = 50_000;
 const MAX_DEPTH = 100;
 const MAX_SYNTAX_FAULTS = 20;
@@ -49,11 +49,11 @@ export function readYaml(text: string): YamlSource {
   const lines = new LineCounter();
   const document = parseDocument(text, {
     lineCounter: lines,
-    // The library's pretty messages quote the text around a fault, which may be a password.
+    // The library's pretty messages quote the text around a fault, which may contain a password.
     prettyErrors: false,
     intAsBigInt: true,
     resolveKnownTags: false,
-    // Its check is quadratic in the number of keys; ours is below.
+    // The library's check for duplicates is quadratic in the number of keys; ours is below.
     uniqueKeys: false,
   });
   const place = (offset: number): Position => {
@@ -98,7 +98,7 @@ class Reader {
   readonly #place: (offset: number) => Position;
   readonly #faults: SourceFault[];
   readonly #anchors = new Map<string, Node>();
-  /** Anchored nodes that are being expanded right now: an alias to one of them is a circle. */
+  /** Anchored nodes that are being expanded. An alias to one of them is a cycle. */
   readonly #open = new Set<Node>();
   #values = 0;
   #aliasDepth = 0;
@@ -171,7 +171,7 @@ class Reader {
     return result;
   }
 
-  /** Own keys win over merged ones, earlier merged ones over later ones. */
+  /** Own keys take precedence over merged ones, and earlier merged ones over later ones. */
   #merge(node: Node | null, into: Record<string, unknown>, path: Path): void {
     const target = isAlias(node) ? this.#anchors.get(node.source) : node;
     if (isSeq(target)) {
@@ -223,7 +223,7 @@ class Reader {
   }
 }
 
-/** Integers beyond 2^53 keep their first 53 bits: rounded towards zero, so that 2^63-1 stays below 2^63. */
+/** Integers above 2^53 are rounded towards zero to 53 bits, so that 2^63-1 stays below 2^63. */
 function scalar(value: unknown): unknown {
   if (typeof value !== 'bigint') return value;
   const magnitude = value < 0n ? -value : value;

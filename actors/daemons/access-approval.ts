@@ -1,7 +1,7 @@
 // Periodically approves access requests whose waiting time is over. Every process runs this: each request is approved once, by
 // whichever process gets to it first.
 
-import type { AccessApprovals } from '../../engine/ports/access-approvals.ts';
+import type { AccessApprovals } from '../../engine/ports/access-requests.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Random } from '../../engine/runtime/retry.ts';

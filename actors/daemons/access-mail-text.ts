@@ -3,7 +3,7 @@
 
 import mustache from 'mustache';
 import type { MailDraft, ToldRequest } from '../../engine/model/access-mail.ts';
-import type { CuratedDataset } from '../../engine/ports/access-catalogue.ts';
+import type { CuratedDataset } from '../../engine/ports/access-datasets.ts';
 import type { Profile } from '../../engine/ports/accounts.ts';
 
 export interface MailSite {

@@ -4,14 +4,12 @@
 // A process that crashes while it sends leaves the mail claimed until the claim expires. The mail may then be sent twice, with
 // the same Message-ID. If the database is unavailable after a mail was sent, we retry until the result is recorded.
 
-import type { MailDraft } from '../../engine/model/access-mail.ts';
+import { addressKey, isEmail, type MailDraft } from '../../engine/model/access-mail.ts';
 import type { UserId } from '../../engine/model/ids.ts';
-import { addressKey, isEmail } from '../../engine/model/mail-address.ts';
-import type { AccessCatalogue } from '../../engine/ports/access-catalogue.ts';
+import type { AccessCatalogue } from '../../engine/ports/access-datasets.ts';
 import type { AccessProviders } from '../../engine/ports/access-people.ts';
 import type { Accounts, Profile } from '../../engine/ports/accounts.ts';
-import type { Mail, Mailer } from '../../engine/ports/mailer.ts';
-import type { Outbox, QueuedMail } from '../../engine/ports/outbox.ts';
+import type { Mail, Mailer, Outbox, QueuedMail } from '../../engine/ports/mail.ts';
 import { Failure, kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Counter, Gauge, Metrics } from '../../engine/runtime/metrics.ts';

@@ -6,14 +6,14 @@
 //   not served (the process starts or stops) --clear--> `transient`; a run in progress stops at the next dataset
 
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
-import type { DatasetReports, StuckStatus } from '../../engine/ports/dataset-reports.ts';
+import type { DatasetReports, StuckStatus } from '../../engine/ports/dataset-queries.ts';
 import type {
   ClearOrder,
   ClearReport,
   ClearRun,
   ClearSkip,
   FailedInstalls,
-} from '../../engine/ports/failed-installs.ts';
+} from '../../engine/ports/process-control.ts';
 import type { ChildSpec } from '../../engine/runtime/child.ts';
 import { kindOf, messageOf, transient } from '../../engine/runtime/failure.ts';
 import { settledUnless } from '../../engine/runtime/wait.ts';

@@ -5,7 +5,7 @@
 //   released   free for others at once; so is the lease of a crashed process
 // Processes that do not lead ask again every few seconds.
 
-import type { Lease, Leases } from '../../engine/ports/leases.ts';
+import type { Lease, Leases } from '../../engine/ports/jobs.ts';
 import { Bell } from '../../engine/runtime/bell.ts';
 import { aborted, kindOf, messageOf, transient } from '../../engine/runtime/failure.ts';
 import { JoinedSignal } from '../../engine/runtime/joined-signal.ts';

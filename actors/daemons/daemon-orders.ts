@@ -1,7 +1,7 @@
 // Delivers orders to a daemon from outside of the supervision tree. The supervisor may restart the timer; orders go to the
 // newest one.
 
-import type { OrderAnswer } from '../../engine/ports/daemon-orders.ts';
+import type { OrderAnswer } from '../../engine/ports/process-control.ts';
 import { transient } from '../../engine/runtime/failure.ts';
 import type { Run, Timer } from '../../engine/runtime/timer.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';

@@ -6,7 +6,7 @@ import type {
   PrunerReport,
   ReconcilerControl,
   ReconcilerReport,
-} from '../../engine/ports/daemon-orders.ts';
+} from '../../engine/ports/process-control.ts';
 import type { ChildSpec } from '../../engine/runtime/child.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Random } from '../../engine/runtime/retry.ts';

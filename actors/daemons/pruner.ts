@@ -7,11 +7,11 @@
 
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
-import type { PrunerReport, PrunerRun, PrunerSkip } from '../../engine/ports/daemon-orders.ts';
 import type { DatasetIndex, RetiredDataset, RetiredState } from '../../engine/ports/dataset-index.ts';
 import type { EventLog } from '../../engine/ports/event-log.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { PrunerReport, PrunerRun, PrunerSkip } from '../../engine/ports/process-control.ts';
 import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';

@@ -3,7 +3,7 @@
 // shows the last grants that it knows; grants with an expiry still expire there.
 
 import type { TargetId } from '../../engine/model/ids.ts';
-import type { GrantChanges, SiteGrants } from '../../engine/ports/site-grants.ts';
+import type { GrantChanges, SiteGrants } from '../../engine/ports/grants.ts';
 import { messageOf, transient } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';

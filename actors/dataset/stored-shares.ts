@@ -2,8 +2,8 @@
 // written them: a document that we cannot parse counts as absent and does not affect the others.
 
 import type { UserId } from '../../engine/model/ids.ts';
+import { parseOffer, parseReceipt } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, datasetPrefix, parseKey } from '../../engine/model/object-key.ts';
-import { parseOffer, parseReceipt } from '../../engine/model/share.ts';
 import type { ShareWords } from '../../engine/ports/catalog.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
 import { kindOf } from '../../engine/runtime/failure.ts';

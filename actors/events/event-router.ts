@@ -2,8 +2,7 @@
 // after all its publishes are durable, so a crash may duplicate events but loses none.
 
 import type { EventLaneName, ObjectChange } from '../../engine/model/event.ts';
-import type { ChangeQueue } from '../../engine/ports/change-queue.ts';
-import type { EventLog, EventRecord } from '../../engine/ports/event-log.ts';
+import type { ChangeQueue, EventLog, EventRecord } from '../../engine/ports/event-log.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import { routeChange } from './routing.ts';
 

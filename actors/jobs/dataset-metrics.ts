@@ -1,7 +1,7 @@
 // Counts datasets by status in the cache database, once a minute instead of at each scrape. The query reads every dataset's
 // row, which takes about a second for a million datasets.
 
-import { DATASET_STATUSES, type DatasetReports } from '../../engine/ports/dataset-reports.ts';
+import { DATASET_STATUSES, type DatasetReports } from '../../engine/ports/dataset-queries.ts';
 import type { Child } from '../../engine/runtime/child.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';

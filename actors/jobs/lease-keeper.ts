@@ -1,8 +1,7 @@
 // Renews the leases of claimed jobs, and aborts a job whose lease is lost: taken over, or not renewed in time. The job's writes
 // would be rejected anyway; aborting it early saves the work.
 
-import type { ClaimedJob } from '../../engine/ports/jobs.ts';
-import type { Leases } from '../../engine/ports/leases.ts';
+import type { ClaimedJob, Leases } from '../../engine/ports/jobs.ts';
 import { Bell } from '../../engine/runtime/bell.ts';
 import { aborted, messageOf, transient } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';

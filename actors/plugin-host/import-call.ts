@@ -4,10 +4,9 @@
 import { rm, writeFile } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import { checkEntryPath, quoteEntry } from '../../engine/archive/entry-path.ts';
-import { isDesktopJunk, leftOutNote } from '../../engine/model/desktop-junk.ts';
-import { fileNameKey, RESERVED_PREFIX } from '../../engine/model/file-name.ts';
-import { quoteBytes } from '../../engine/model/foreign-name.ts';
+import { fileNameKey, isDesktopJunk, leftOutNote, RESERVED_PREFIX } from '../../engine/model/file-name.ts';
 import type { HostReply } from '../../engine/model/plugin-protocol.ts';
+import { quoteBytes } from '../../engine/model/utf8.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import { removeTree } from '../../engine/runtime/remove-tree.ts';
 import type { Archives } from './archives.ts';

@@ -2,7 +2,7 @@
 // while a disk is full is blamed on the disk, whatever a script says of the user's data. It uses up an attempt, since the task
 // may have done part of its work.
 
-import type { DiskRoom } from '../../engine/ports/disk-room.ts';
+import type { DiskRoom } from '../../engine/ports/storage-room.ts';
 import { Failure, type FailureOptions, kindOf, transient } from '../../engine/runtime/failure.ts';
 import type { LaneTasks, TaskRunner } from '../tasks/task-map.ts';
 

@@ -1,7 +1,7 @@
 // One run of the BLAST+ formatter in a folder, with a clean environment, a time limit and an output limit.
 
 import { join } from 'node:path';
-import { toolEnvironment } from '../../engine/model/report/tool-environment.ts';
+import { toolEnvironment } from '../../engine/model/report/command-line.ts';
 import type { ScriptEnd, ScriptRunner, ScriptSpec } from '../../engine/ports/script-runner.ts';
 import { aborted } from '../../engine/runtime/failure.ts';
 import { JoinedSignal } from '../../engine/runtime/joined-signal.ts';

@@ -1,8 +1,8 @@
 // Removes objects of reports that are no longer needed.
 
-import { attemptOf, reportPrefix } from '../../engine/model/report-job.ts';
+import { attemptOf, reportPrefix } from '../../engine/model/report/report-job.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
-import type { ReportDebris } from '../../engine/ports/report-queue.ts';
+import type { ReportDebris } from '../../engine/ports/report-jobs.ts';
 
 const PAGE = 100;
 

@@ -3,7 +3,7 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ReportClaim } from '../../engine/ports/report-queue.ts';
+import type { ReportClaim } from '../../engine/ports/report-jobs.ts';
 import { Scratch } from '../jobs/scratch.ts';
 
 export interface ReportFolder {

@@ -2,7 +2,7 @@
 
 import { Lane } from '../../engine/jobs/lane.ts';
 import { traceIdOf } from '../../engine/model/traceparent.ts';
-import type { ReportClaim, ReportOutcome, ReportQueue } from '../../engine/ports/report-queue.ts';
+import type { ReportClaim, ReportOutcome, ReportQueue } from '../../engine/ports/report-jobs.ts';
 import { aborted, Failure, kindOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
 import { outputOf } from '../../engine/model/report/command-line.ts';
 import type { FormatType } from '../../engine/model/report/format-types.ts';
-import type { ReportFile } from '../../engine/model/report-job.ts';
+import type { ReportFile } from '../../engine/model/report/report-job.ts';
 import { tooLarge } from './formatter.ts';
 import { ReportFailure } from './report-failure.ts';
 

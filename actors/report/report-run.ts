@@ -4,11 +4,10 @@
 
 import { formatterArguments, REPORT_ARCHIVE } from '../../engine/model/report/command-line.ts';
 import { QUERY_PROGRAMS, type QueryJob } from '../../engine/model/report/query-job.ts';
-import { attemptPrefix, type ReportFile, reportFileKey } from '../../engine/model/report-job.ts';
-import type { BlastDatabases } from '../../engine/ports/blast-databases.ts';
+import { attemptPrefix, type ReportFile, reportFileKey } from '../../engine/model/report/report-job.ts';
+import type { BlastDatabases, QueryJobs } from '../../engine/ports/blast.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
-import type { QueryJobs } from '../../engine/ports/query-jobs.ts';
-import type { ReportClaim, ReportOutcome } from '../../engine/ports/report-queue.ts';
+import type { ReportClaim, ReportOutcome } from '../../engine/ports/report-jobs.ts';
 import { kindOf, messageOf, transient } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';

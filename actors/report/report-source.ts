@@ -2,8 +2,8 @@
 
 import type { LaneSizes } from '../../engine/jobs/lane-metrics.ts';
 import type { Completion, LaneSource } from '../../engine/jobs/lane-options.ts';
-import type { Tenant } from '../../engine/model/tenant.ts';
-import type { ReportClaim, ReportOutcome, ReportQueue } from '../../engine/ports/report-queue.ts';
+import type { Tenant } from '../../engine/model/ids.ts';
+import type { ReportClaim, ReportOutcome, ReportQueue } from '../../engine/ports/report-jobs.ts';
 import { fairShare } from '../../engine/runtime/fair-share.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 

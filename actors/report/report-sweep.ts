@@ -1,9 +1,9 @@
 // Removes reports that nobody has requested for a while, and what ended attempts have left in the store. Every process may run
 // it at any time: each step is idempotent.
 
-import type { ReportJobId } from '../../engine/model/report/report-job-id.ts';
+import type { ReportJobId } from '../../engine/model/report/report-job.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
-import type { ReportDebris, ReportExpiry } from '../../engine/ports/report-queue.ts';
+import type { ReportDebris, ReportExpiry } from '../../engine/ports/report-jobs.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { removeAttempts } from './remove-attempts.ts';

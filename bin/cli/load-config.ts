@@ -1,8 +1,8 @@
 // Loads a configuration file for a command. All faults become one error; each warning is printed once.
 
 import type { Configuration } from '../../config/configuration.ts';
-import { formatFault } from '../../config/fault.ts';
 import { loadConfiguration } from '../../config/load.ts';
+import { formatFault } from '../../config/validate.ts';
 import { MAILS_WAIT } from '../../config/warnings.ts';
 import type { SettingsFile } from '../compose/reloading.ts';
 import type { CommandIo } from './command.ts';

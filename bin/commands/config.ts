@@ -1,13 +1,11 @@
 // `longshore config check FILE | schema | reference | print FILE`.
 
-import { sharedDataSchemas } from '../../config/data-schemas.ts';
-import { formatFault } from '../../config/fault.ts';
-import { jsonSchema } from '../../config/json-schema.ts';
+import { sharedDataSchemas } from '../../config/configuration.ts';
 import { loadConfiguration } from '../../config/load.ts';
-import { namedFileFindings } from '../../config/named-files.ts';
-import { printDocument, shownDocument } from '../../config/print.ts';
-import { reference } from '../../config/reference.ts';
+import { jsonSchema, printDocument, reference, shownDocument } from '../../config/reference.ts';
 import { ROOT_SCHEMA } from '../../config/schema/root.ts';
+import { formatFault } from '../../config/validate.ts';
+import { namedFileFindings } from '../../config/warnings.ts';
 import { oneOf, parse } from '../cli/arguments.ts';
 import { type Command, type CommandIo, EXIT, type ExitCode } from '../cli/command.ts';
 import { jsonDocument } from '../cli/terminal/json-text.ts';

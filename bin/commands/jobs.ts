@@ -1,7 +1,7 @@
 // `longshore jobs`: prints how many jobs each lane has, then the jobs, oldest first.
 
 import { LANES } from '../../engine/model/event.ts';
-import { JOB_STATES } from '../../engine/ports/job-admin.ts';
+import { JOB_STATES } from '../../engine/ports/jobs.ts';
 import { parse } from '../cli/arguments.ts';
 import type { JobsReport, ReportedJob } from '../cli/client/admin-client.ts';
 import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../cli/client/admin-options.ts';

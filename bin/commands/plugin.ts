@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { formatFault } from '../../config/fault.ts';
 import { loadConfiguration } from '../../config/load.ts';
+import { formatFault } from '../../config/validate.ts';
 import { DiskFloor } from '../../engine/adapters/uploads/disk-floor.ts';
 import { createLogger } from '../../engine/runtime/log.ts';
 import { LogThreshold } from '../../engine/runtime/log-threshold.ts';

@@ -1,8 +1,8 @@
 // `longshore query run`: searches databases for sequences, and stores the result as a query job for reports.
 
-import { formatFault } from '../../config/fault.ts';
 import { loadConfiguration } from '../../config/load.ts';
-import type { ReportConfiguration } from '../../config/schema/report.ts';
+import type { ReportConfiguration } from '../../config/schema/root.ts';
+import { formatFault } from '../../config/validate.ts';
 import { QUERY_PROGRAMS, type QueryProgram } from '../../engine/model/report/query-job.ts';
 import { parse, wholeNumber } from '../cli/arguments.ts';
 import { type Command, type CommandIo, EXIT } from '../cli/command.ts';

@@ -1,6 +1,6 @@
 // `longshore reload`: makes a running server apply the changes of its configuration file that need no restart.
 
-import type { ReloadReport } from '../../engine/ports/process-settings.ts';
+import type { ReloadReport } from '../../engine/ports/process-control.ts';
 import { parse } from '../cli/arguments.ts';
 import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../cli/client/admin-options.ts';
 import { ApiError } from '../cli/client/api-error.ts';

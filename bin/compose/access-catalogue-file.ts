@@ -2,15 +2,14 @@
 
 import { readFile } from 'node:fs/promises';
 import type { Static } from 'typebox';
-import { formatFault } from '../../config/fault.ts';
 import { displayPath, isMap, pointerOf } from '../../config/path.ts';
+import { formatFault } from '../../config/validate.ts';
 import { readYaml, type YamlSource } from '../../config/yaml-source.ts';
-import { parseCuratedId } from '../../engine/model/access-request.ts';
-import { RESTRICTION_LEVELS } from '../../engine/model/access-rights.ts';
-import { isEmail } from '../../engine/model/mail-address.ts';
-import type { CuratedDataset } from '../../engine/ports/access-catalogue.ts';
+import { isEmail } from '../../engine/model/access-mail.ts';
+import { parseCuratedId, RESTRICTION_LEVELS } from '../../engine/model/access-request.ts';
+import type { CuratedDataset } from '../../engine/ports/access-datasets.ts';
 import { messageOf, rejected } from '../../engine/runtime/failure.ts';
-import { FaultList } from '../../http/installer/checks/fault-list.ts';
+import { FaultList } from '../../http/installer/metadata/input.ts';
 import type { FieldPath } from '../../http/kernel/input/faults.ts';
 import { compileSchema } from '../../http/kernel/input/json-schema.ts';
 import { Type } from '../../http/kernel/openapi/schema-node.ts';

@@ -2,7 +2,7 @@
 
 import type { AccessMailOptions } from '../../actors/daemons/access-mail.ts';
 import type { Configuration } from '../../config/configuration.ts';
-import type { MailConfiguration } from '../../config/schema/mail.ts';
+import type { MailConfiguration } from '../../config/schema/root.ts';
 import type { SmtpOptions } from '../../engine/adapters/mail/smtp.ts';
 import { RETRIES } from '../../engine/runtime/retry.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';

@@ -20,9 +20,9 @@ import { PostgresUserStudies } from '../../engine/adapters/datasets/user-studies
 import type { Postgres } from '../../engine/adapters/postgres/postgres.ts';
 import type { ChildSpec } from '../../engine/runtime/child.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
-import { redeeming } from '../../http/access/redeem.ts';
+import { StudyIds } from '../../http/access/asked-dataset.ts';
+import { redeeming } from '../../http/access/people.ts';
 import { accessRoutes } from '../../http/access/routes.ts';
-import { StudyIds } from '../../http/access/study-ids.ts';
 import type { AuthSettings } from '../../http/kernel/auth/authenticate.ts';
 import type { HealthCheck } from '../../http/kernel/pipeline/ops.ts';
 import { VERSION } from '../cli/version.ts';

@@ -7,7 +7,7 @@ import { PostgresChangeQueue } from '../../engine/adapters/events/postgres-queue
 import type { Postgres } from '../../engine/adapters/postgres/postgres.ts';
 import type { PostgresInstance } from '../../engine/adapters/postgres/postgres-instance.ts';
 import type { RabbitQueueOptions } from '../../engine/adapters/rabbit/rabbit-queue.ts';
-import type { ChangeQueue } from '../../engine/ports/change-queue.ts';
+import type { ChangeQueue } from '../../engine/ports/event-log.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Clock } from '../../engine/runtime/time.ts';

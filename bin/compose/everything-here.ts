@@ -4,8 +4,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import type { Configuration } from '../../config/configuration.ts';
-import { writeHandlerCommand } from '../../config/samples/handler-command.ts';
-import { writeSampleLaunchers } from '../../config/samples/launchers.ts';
+import { writeHandlerCommand, writeSampleLaunchers } from '../../config/samples/launchers.ts';
 import { SAMPLE_NAMES, SAMPLES } from '../../config/samples/samples.ts';
 import type { EmbeddedPostgres } from '../../engine/adapters/embedded-postgres/embedded-postgres.ts';
 import { aborted } from '../../engine/runtime/failure.ts';

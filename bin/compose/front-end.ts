@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Configuration } from '../../config/configuration.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
-import type { DiskRoom } from '../../engine/ports/disk-room.ts';
+import type { DiskRoom } from '../../engine/ports/storage-room.ts';
 import type { ChildSpec } from '../../engine/runtime/child.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';

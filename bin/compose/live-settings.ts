@@ -1,10 +1,10 @@
-// The settings that can change at run time, each kind with the code that applies it. The schema defines which settings these
-// are (config/live.ts); all other changes in the file wait for a restart.
+// What of the configuration changes while the program runs, each kind with the one who takes it over. Which settings these
+// are is said in the schema (config/schema-node.ts); what else differs in a file waits for a restart.
 
 import type { DaemonIntervals } from '../../actors/daemons/daemons.ts';
 import type { LaneTuning, LaneTunings } from '../../actors/jobs/job-lane.ts';
 import type { Configuration } from '../../config/configuration.ts';
-import type { LiveKind } from '../../config/live.ts';
+import type { LiveKind } from '../../config/schema-node.ts';
 import { type CallTimes, changeTimes, shareTimes } from '../../engine/adapters/plugins/shared-times.ts';
 import type { LaneBounds } from '../../engine/jobs/lane-options.ts';
 import { LANES } from '../../engine/model/event.ts';

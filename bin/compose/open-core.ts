@@ -1,8 +1,7 @@
 // Opens what the lanes and the installer need: the cache DB with all its repositories, the object store, the install targets.
 // If a later part fails, the scope closes what is open.
 
-import type { Configuration } from '../../config/configuration.ts';
-import { dataSchemaOf } from '../../config/data-schemas.ts';
+import { type Configuration, dataSchemaOf } from '../../config/configuration.ts';
 import { PostgresCatalog } from '../../engine/adapters/catalog/catalog-postgres.ts';
 import { PostgresDatasetIndex } from '../../engine/adapters/catalog/dataset-index-postgres.ts';
 import { PostgresAccounts } from '../../engine/adapters/datasets/accounts-postgres.ts';
@@ -26,13 +25,12 @@ import { CountedStore } from '../../engine/adapters/uploads/counted-store.ts';
 import { PostgresKeptBytes } from '../../engine/adapters/uploads/kept-bytes-postgres.ts';
 import { PostgresUploads } from '../../engine/adapters/uploads/uploads-postgres.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
-import type { ChangeQueue } from '../../engine/ports/change-queue.ts';
 import type { Directory } from '../../engine/ports/directory.ts';
-import type { EventLog } from '../../engine/ports/event-log.ts';
+import type { ChangeQueue, EventLog } from '../../engine/ports/event-log.ts';
+import type { SiteGrants } from '../../engine/ports/grants.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
-import type { SiteGrants } from '../../engine/ports/site-grants.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';

@@ -7,9 +7,13 @@ import type { CallGateLimits } from '../../actors/plugin-host/call-gate.ts';
 import type { HostedPlugin, HostedTarget } from '../../actors/plugin-host/hosted-plugins.ts';
 import { type InstalledModes, PRIVATE } from '../../actors/plugin-host/installed-modes.ts';
 import { PluginHost } from '../../actors/plugin-host/plugin-host.ts';
-import type { Configuration, InstallTargetConfiguration, PluginConfiguration } from '../../config/configuration.ts';
-import { dataSchemaOf } from '../../config/data-schemas.ts';
-import type { PluginHostConfiguration } from '../../config/schema/plugin-host.ts';
+import {
+  type Configuration,
+  dataSchemaOf,
+  type InstallTargetConfiguration,
+  type PluginConfiguration,
+} from '../../config/configuration.ts';
+import type { PluginHostConfiguration } from '../../config/schema/plugins.ts';
 import { ChildProcessRunner } from '../../engine/adapters/scripts/child-process.ts';
 import { endLeftoverScripts } from '../../engine/adapters/scripts/child-process-records.ts';
 import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';

@@ -7,12 +7,12 @@
 import { dirname, resolve } from 'node:path';
 import { changesBetween, type SettingChange, withChanges } from '../../config/changes.ts';
 import type { Configuration } from '../../config/configuration.ts';
-import { formatFault } from '../../config/fault.ts';
-import type { LiveKind } from '../../config/live.ts';
 import type { LoadResult } from '../../config/load.ts';
 import { ROOT_SCHEMA } from '../../config/schema/root.ts';
+import type { LiveKind } from '../../config/schema-node.ts';
+import { formatFault } from '../../config/validate.ts';
 import type { LogLevel } from '../../engine/model/log-level.ts';
-import type { LevelChange, ProcessSettings, ReloadAnswer, ReloadReport } from '../../engine/ports/process-settings.ts';
+import type { LevelChange, ProcessSettings, ReloadAnswer, ReloadReport } from '../../engine/ports/process-control.ts';
 import { transient } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { LogThreshold } from '../../engine/runtime/log-threshold.ts';

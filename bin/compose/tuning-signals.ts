@@ -2,7 +2,7 @@
 // info, debug, trace. A SIGHUP that means that the terminal is gone ends the process instead.
 
 import { isatty } from 'node:tty';
-import type { ProcessSettings } from '../../engine/ports/process-settings.ts';
+import type { ProcessSettings } from '../../engine/ports/process-control.ts';
 import { aborted, kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 

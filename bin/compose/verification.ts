@@ -1,7 +1,7 @@
 // TLS verification options, in the form that all our clients take.
 
 import { readFileSync } from 'node:fs';
-import type { TlsOptions } from '../../config/schema/tls.ts';
+import type { TlsOptions } from '../../config/schema/database.ts';
 
 export interface Verification {
   readonly rejectUnauthorized: boolean;

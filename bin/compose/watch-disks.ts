@@ -3,7 +3,7 @@
 
 import type { Configuration } from '../../config/configuration.ts';
 import { diskOf, type WrittenFolder } from '../../engine/adapters/uploads/disk-floor.ts';
-import type { DiskRoom } from '../../engine/ports/disk-room.ts';
+import type { DiskRoom } from '../../engine/ports/storage-room.ts';
 import type { ChildSpec } from '../../engine/runtime/child.ts';
 import { transient } from '../../engine/runtime/failure.ts';
 import { Timer } from '../../engine/runtime/timer.ts';

@@ -1,17 +1,104 @@
-// Gene lists: one file of gene ids, separated by white space, commas or semicolons.
+// Gene lists: one file of gene ids, separated by white space, commas or semicolons, with or without quotes. The first line is
+// often the name of the column, which is not an id.
 
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { installFiles, soleFile } from './dataset-files.ts';
-import { installMetaRow, removeMetaRow } from './dataset-meta.ts';
-import { type RowTable, removeRows, replaceRows } from './dataset-rows.ts';
-import { bytesOf, LIMITS, tooLong, tooMany } from './limits.ts';
-import { headerOf, type ListHeader, words } from './list-words.ts';
-import { Faults, Refusal, type SamplePlugin, shown } from './sample.ts';
+import {
+  installFiles,
+  installMetaRow,
+  type RowTable,
+  removeMetaRow,
+  removeRows,
+  replaceRows,
+  soleFile,
+} from './installed-dataset.ts';
+import { bytesOf, Faults, LIMITS, Refusal, type SamplePlugin, shown, shownShort, tooLong, tooMany } from './sample.ts';
 import { sayConverted } from './text-encoding.ts';
 import { ownLines, textChunks } from './text-lines.ts';
+
+export interface ListWord {
+  readonly text: string;
+  readonly line: number;
+}
+
+/** The words with their lines, which end with LF, CR LF or CR. Double quotes around a word are removed. */
+export async function* words(chunks: AsyncIterable<string>): AsyncGenerator<ListWord> {
+  let rest = '';
+  let line = 1;
+  let afterCr = false;
+  for await (const chunk of chunks) {
+    const pieces = (rest + chunk).split(/([\s,;])/);
+    rest = pieces.pop() ?? '';
+    for (const piece of pieces) {
+      if (piece === '') continue;
+      if (piece === '\r' || (piece === '\n' && !afterCr)) line++;
+      afterCr = piece === '\r';
+      if (/[^\s,;]/.test(piece)) yield { text: unquoted(piece), line };
+    }
+    if (Buffer.byteLength(rest) > LIMITS.wordBytes)
+      throw new Refusal([
+        `line ${line}: ${shownShort(rest, 20)} begins a word of more than ${LIMITS.wordBytes} bytes; is this a gene list?`,
+      ]);
+  }
+  if (rest !== '') yield { text: unquoted(rest), line };
+}
+
+/** The first line that is not blank, if it is the name of the column. */
+export interface ListHeader {
+  readonly line: number;
+  readonly text: string;
+}
+
+/** Column names that are not names of genes. `IDS` is a human gene. */
+const NAMES =
+  'id gene genes gene_id gene_ids gene_name gene_names gene_symbol gene_symbols symbol symbols identifier identifiers ' +
+  'gene_identifier gene_list genelist locus locus_id locus_tag accession accessions gene_accession source_id feature_id ' +
+  'input_id entrez_id entrez_gene_id ensembl_id ensembl_gene_id ensembl_gene transcript_id protein_id uniprot_id geneid(s) gene_id(s)';
+const HEADERS: ReadonlySet<string> = new Set(NAMES.split(' ').map(plain));
+/** Column names if ids follow on the same line: no gene has these names. */
+const CERTAIN = /^(?:gene[_-]?ids?|id)$/i;
+const MOST_CHARACTERS = 4_000;
+
+/** Throws a {@link Refusal} for the header of a table of several columns, or for one with ids behind it. */
+export async function headerOf(chunks: AsyncIterable<string>, name: string): Promise<ListHeader | undefined> {
+  const { line, text } = await firstLine(chunks);
+  const cells = text.split(/[\t,;]/).map((cell) => unquoted(cell.trim()));
+  while (cells.length > 1 && cells.at(-1) === '') cells.pop();
+  const [first = ''] = cells;
+  if (cells.length === 1 && HEADERS.has(plain(first))) return { line, text: first };
+  if (cells.some((cell) => HEADERS.has(plain(cell))))
+    throw new Refusal([
+      `${shown(name)}, line ${line}: ${shown(text)} is the header of a table with ${cells.length} columns; ` +
+        'upload the column of gene ids alone',
+    ]);
+  const [word = ''] = first.split(/\s/);
+  if (CERTAIN.test(word))
+    throw new Refusal([
+      `${shown(name)}, line ${line}: ${shown(text)} begins with a header; put it on a line of its own or leave it out`,
+    ]);
+  return undefined;
+}
+
+async function firstLine(chunks: AsyncIterable<string>): Promise<ListHeader> {
+  let text = '';
+  for await (const chunk of chunks) {
+    text += chunk;
+    if (/\S[^\r\n]*[\r\n]/.test(text) || text.trimStart().length > MOST_CHARACTERS) break;
+  }
+  const lines = text.split(/\r\n|\r|\n/);
+  const at = lines.findIndex((line) => line.trim() !== '');
+  return { line: at + 1, text: (lines[at] ?? '').slice(0, MOST_CHARACTERS).trim() };
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replace(/[\s._-]/g, '');
+}
+
+function unquoted(word: string): string {
+  return /^"[^"]*"$/.test(word) ? word.slice(1, -1) : word;
+}
 
 const OUTPUT = 'formatted_gene_list.txt';
 const GENE_ID = /^[A-Za-z0-9().:_-]+$/;
@@ -37,7 +124,7 @@ export const genelist: SamplePlugin = {
   },
 
   async checkCompatibility() {
-    // Gene ids are looked up by the site: a list depends on no genome version.
+    // The site looks up gene ids, so a list does not depend on a genome version.
   },
 
   async installData(dataset, dataDir, io) {
@@ -57,12 +144,12 @@ export const genelist: SamplePlugin = {
 
 interface Notes {
   duplicates: number;
-  /** How many words the lines have that have any. */
+  /** Numbers of words of the lines that are not blank. */
   readonly widths: Set<number>;
   lines: number;
 }
 
-/** Each id once, with a line end, in the order of first appearance; throws after the last when any is malformed. */
+/** Each id once, with a line end, in order of first appearance. Throws after the last one if any is malformed. */
 export async function* uniqueIds(
   path: string,
   name: string,

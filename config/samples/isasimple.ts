@@ -4,12 +4,18 @@ import { createWriteStream } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { installFiles, soleFile } from './dataset-files.ts';
-import { installMetaRow, removeMetaRow } from './dataset-meta.ts';
-import { type RowTable, removeRows, replaceRows } from './dataset-rows.ts';
-import { csvLine, type DelimitedRow, delimitedRows, ownRows } from './delimited.ts';
-import { LIMITS, tooMany } from './limits.ts';
-import { Faults, Refusal, type SamplePlugin, shown, shownShort } from './sample.ts';
+import { csvLine, delimitedRows, ownRows } from './delimited.ts';
+import {
+  installFiles,
+  installMetaRow,
+  type RowTable,
+  removeMetaRow,
+  removeRows,
+  replaceRows,
+  soleFile,
+} from './installed-dataset.ts';
+import type { DelimitedRow } from './row-parser.ts';
+import { Faults, LIMITS, Refusal, type SamplePlugin, shown, shownShort, tooMany } from './sample.ts';
 import { sayConverted } from './text-encoding.ts';
 
 const OUTPUT = 'study.csv';
@@ -37,7 +43,7 @@ export const isasimple: SamplePlugin = {
   },
 
   async checkCompatibility() {
-    // A study table stands for itself.
+    // A study table has no dependencies.
   },
 
   async installData(dataset, dataDir, io) {
@@ -55,7 +61,7 @@ export const isasimple: SamplePlugin = {
   },
 };
 
-/** The table again, as CSV; throws after the last row when any does not fit. */
+/** The lines of the table as CSV. Throws after the last row if any row does not fit. */
 export async function* checkedLines(
   rows: AsyncIterable<DelimitedRow>,
   name: string,
@@ -80,7 +86,7 @@ export async function* checkedLines(
   if (dataRows === 0) throw new Refusal([`${shown(name)} has a header but no data row`]);
 }
 
-/** What to say of a row that does not fit the header, with what it holds. */
+/** The message for a row that does not fit the header, with its content. */
 function otherWidth(cells: readonly string[], columns: number): string {
   const listed = cells.slice(0, 3).map((cell) => shownShort(cell, 20));
   const found = `${cells.length} cells (${listed.join(' ')}${cells.length > 3 ? ' ...' : ''}); the header has ${columns}`;

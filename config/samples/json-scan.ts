@@ -1,26 +1,26 @@
-// JSON with the places of its values. `JSON.parse` tells neither where a value stands nor how it is written, takes the last of
-// two members with one name, and lets halves of surrogate pairs pass; so documents of users are scanned before they are parsed.
+// Scans users' JSON documents before they are parsed, and reports faults with line, column, and the value in the file.
+// `JSON.parse` says neither where a value is nor how it is written. It takes the last of two members with the same name and
+// accepts halves of surrogate pairs.
 
-import { excerpt } from './sample.ts';
-import { placeAt } from './text-place.ts';
+import { excerpt, placeAt, Refusal } from './sample.ts';
 
-/** Names of members and indexes of items, from the top. */
+/** Names of members and indexes of items, from the root. */
 export type JsonPath = readonly (string | number)[];
 
-/** Called for each value when its end is known, with its range in the text. The path is only valid during the call. */
-export type JsonVisitor = (path: JsonPath, start: number, end: number) => void;
+/** Called for each value at its end, with its range in the text. The path is only valid during the call. */
+type JsonVisitor = (path: JsonPath, start: number, end: number) => void;
 
 const MAX_DEPTH = 100;
 const BLANK = /[ \t\n\r]*/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const LITERAL = /true|false|null/y;
-/** All but quotes, backslashes and control characters. */
+/** Everything except quotes, backslashes and control characters. */
 const PLAIN = /[ !#-[\]-\uffff]*/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 /** What is quoted of a text that is no JSON. */
 const WORD = /[^\s,:[\]{}]+|./y;
 
-/** What is wrong with the text as JSON, with its place, or undefined. */
+/** What is wrong with the text as JSON, with its position; undefined when it is valid. */
 export function scanJson(text: string, visit: JsonVisitor = () => {}): string | undefined {
   try {
     new JsonScanner(text, visit).scan();
@@ -60,7 +60,7 @@ class JsonScanner {
     if (this.#at < this.#text.length) this.#refuse('the end of the file');
   }
 
-  /** Takes a value, or the opening of one that has members. Returns whether it is whole. */
+  /** Takes a value, or the start of an object or array. Returns whether the value is complete. */
   #value(): boolean {
     const start = this.#at;
     const character = this.#text[start];
@@ -71,7 +71,7 @@ class JsonScanner {
     return true;
   }
 
-  /** Whether the value that was opened is empty, and so whole. */
+  /** Whether the object or array that was opened is empty, and so complete. */
   #opened(character: '{' | '['): boolean {
     const close = character === '{' ? '}' : ']';
     if (this.#open.length >= MAX_DEPTH) this.#fault(`is nested deeper than ${MAX_DEPTH} levels`);
@@ -86,7 +86,7 @@ class JsonScanner {
     return false;
   }
 
-  /** After a value: what ends with it, up to where the next one begins. */
+  /** Runs after a value: closes what ends with it, up to the start of the next value. */
   #closeAll(): void {
     for (;;) {
       const container = this.#open.at(-1);
@@ -156,7 +156,7 @@ class JsonScanner {
     this.#match(BLANK);
   }
 
-  /** Moves behind what matches here, if anything does. */
+  /** Advances past a match at the current position, if there is one. */
   #match(pattern: RegExp): boolean {
     pattern.lastIndex = this.#at;
     const found = pattern.test(this.#text);
@@ -175,3 +175,64 @@ class JsonScanner {
     throw new JsonFault(`${placeAt(this.#text, this.#at)}: ${sentence}`);
   }
 }
+
+const MOST = 20;
+
+interface Fault {
+  readonly path: JsonPath;
+  /** The requirement for the value. */
+  readonly rule: string;
+}
+
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Collects faults; {@link check} finds their positions in the text. */
+export class JsonFaults {
+  readonly #text: string;
+  readonly #faults: Fault[] = [];
+  #more = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** @param rule continues the sentence after the value, such as `it must be a number` */
+  add(path: JsonPath, rule: string): void {
+    if (this.#faults.length < MOST) this.#faults.push({ path, rule });
+    else this.#more++;
+  }
+
+  /** Throws a {@link Refusal} when there is any fault. */
+  check(): void {
+    if (this.#faults.length === 0) return;
+    const ranges = this.#ranges();
+    const messages = this.#faults.map((fault) => this.#sentence(fault, ranges));
+    throw new Refusal(this.#more === 0 ? messages : [...messages, `and ${this.#more} more faults of this kind`]);
+  }
+
+  #sentence({ path, rule }: Fault, ranges: ReadonlyMap<string, Range>): string {
+    const name = `'${path.map((step, i) => (typeof step === 'number' ? `[${step}]` : `${i > 0 ? '.' : ''}${step}`)).join('')}'`;
+    const range = ranges.get(keyOf(path));
+    if (range !== undefined)
+      return `${placeAt(this.#text, range.start)}: ${name} is ${excerpt(this.#text.slice(range.start, range.end))}; ${rule}`;
+    const parent = ranges.get(keyOf(path.slice(0, -1)));
+    return `${parent ? `${placeAt(this.#text, parent.start)}: ` : ''}${name} is missing; ${rule}`;
+  }
+
+  #ranges(): ReadonlyMap<string, Range> {
+    const wanted = new Set(this.#faults.flatMap(({ path }) => [keyOf(path), keyOf(path.slice(0, -1))]));
+    const deepest = Math.max(...this.#faults.map(({ path }) => path.length));
+    const ranges = new Map<string, Range>();
+    scanJson(this.#text, (path, start, end) => {
+      if (path.length > deepest) return;
+      const key = keyOf(path);
+      if (wanted.has(key)) ranges.set(key, { start, end });
+    });
+    return ranges;
+  }
+}
+
+const keyOf = (path: JsonPath): string => JSON.stringify(path);

@@ -1,7 +1,6 @@
-// Any files, kept as they are: no format, no rows of their own.
+// Any files, stored unchanged: no format, no rows in a table.
 
-import { exportFiles, installFiles, listFiles } from './dataset-files.ts';
-import { installMetaRow, removeMetaRow } from './dataset-meta.ts';
+import { exportFiles, installFiles, installMetaRow, listFiles, removeMetaRow } from './installed-dataset.ts';
 import { Refusal, type SamplePlugin } from './sample.ts';
 
 export const lightweight: SamplePlugin = {
@@ -12,7 +11,7 @@ export const lightweight: SamplePlugin = {
   },
 
   async checkCompatibility() {
-    // Files that nobody interprets fit everywhere.
+    // Files without a format have no dependencies.
   },
 
   async installData(_dataset, dataDir, io) {

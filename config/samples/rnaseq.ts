@@ -1,15 +1,122 @@
-// RNA-Seq: a manifest and one expression table per sample, in any folder.
+// RNA-Seq: a manifest and one expression table per sample, in any folder. manifest.txt says which file belongs to which sample,
+// and how its library was prepared:
+//   SAMPLE <TAB> FILE <TAB> unstranded|sense|antisense [<TAB> BIGWIG FILE]
 
 import { open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { exportFiles, installFiles, listFiles } from './dataset-files.ts';
-import { installMetaRow, removeMetaRow } from './dataset-meta.ts';
-import { type RowTable, removeRows, replaceRows } from './dataset-rows.ts';
 import { delimitedRows, tabRows } from './delimited.ts';
-import { bytesOf, LIMITS, tooLong, tooMany } from './limits.ts';
-import { findManifest, type ManifestEntry, readManifest } from './rnaseq-manifest.ts';
-import { Faults, Refusal, type SampleIo, type SamplePlugin, shown } from './sample.ts';
+import {
+  exportFiles,
+  installFiles,
+  installMetaRow,
+  listFiles,
+  type RowTable,
+  removeMetaRow,
+  removeRows,
+  replaceRows,
+} from './installed-dataset.ts';
+import type { DelimitedRow } from './row-parser.ts';
+import {
+  bytesOf,
+  Faults,
+  LIMITS,
+  Refusal,
+  type SampleIo,
+  type SamplePlugin,
+  shown,
+  tooLong,
+  tooMany,
+} from './sample.ts';
 import { keepAsUtf8 } from './text-lines.ts';
+
+export const MANIFEST = 'manifest.txt';
+
+const STRANDS = ['unstranded', 'sense', 'antisense'];
+const FORM = 'SAMPLE<TAB>FILE<TAB>unstranded|sense|antisense, and optionally <TAB>BIGWIG FILE';
+
+export interface ManifestEntry {
+  readonly sample: string;
+  /** The path of the table, relative to the upload's root. */
+  readonly file: string;
+  readonly strand: string;
+  readonly bigWig: string | undefined;
+}
+
+/** The path of the only manifest among the files, which may be in a folder. */
+export function findManifest(files: readonly string[]): string {
+  const found = files.filter((file) => key(basename(file)) === MANIFEST);
+  const [only] = found;
+  if (only !== undefined && found.length === 1) return only;
+  if (found.length > 1)
+    throw new Refusal([
+      `there must be one ${MANIFEST}; found ${found.length}: ${found.slice(0, 5).map(shown).join(', ')}`,
+    ]);
+  const example = basename(files[0] ?? 'M1.tabular');
+  throw new Refusal([
+    `${MANIFEST} is missing: add a text file named ${MANIFEST} to the upload with one line per sample`,
+    `each line of ${MANIFEST} must be: ${FORM}`,
+    `for example: ${example.replace(/\.[^.]*$/, '')}<TAB>${example}<TAB>unstranded`,
+  ]);
+}
+
+/**
+ * The entries with their files, found among `files` by path (from the root or from the manifest's folder), or by base name if
+ * only one file has it. Every file must be listed, and every listed file must exist.
+ */
+export async function readManifest(
+  rows: AsyncIterable<DelimitedRow>,
+  manifest: string,
+  files: readonly string[],
+): Promise<readonly ManifestEntry[]> {
+  const faults = new Faults();
+  const samples = new Set<string>();
+  const unlisted = new Set(files.filter((file) => file !== manifest));
+  const find = finder(files, manifest.slice(0, -basename(manifest).length));
+  const entries: ManifestEntry[] = [];
+  for await (const { line, cells } of rows) {
+    const [sample = '', listed = '', strand = '', listedBigWig] = cells.map((cell) => cell.trim());
+    if (cells.every((cell) => cell.trim() === '')) continue;
+    const where = `${MANIFEST}, line ${line}`;
+    if (cells.length < 3 || cells.length > 4 || sample === '' || listed === '') {
+      faults.add(`${where}: ${shown(cells.join('\t'))} is not of the form ${FORM}`);
+      continue;
+    }
+    const bytes = bytesOf(sample);
+    if (bytes > LIMITS.sampleBytes)
+      faults.add(`${where}: sample ${shown(sample)} ${tooLong(bytes, LIMITS.sampleBytes)}`);
+    if (!STRANDS.includes(strand)) faults.add(`${where}: strand ${shown(strand)} must be one of ${STRANDS.join(', ')}`);
+    if (samples.has(sample)) faults.add(`${where}: sample ${shown(sample)} stands twice`);
+    samples.add(sample);
+    const file = find(listed);
+    const bigWig = listedBigWig === undefined || listedBigWig === '' ? undefined : find(listedBigWig);
+    if (file === undefined) faults.add(`${where}: file ${shown(listed)} is not in the upload`);
+    if (listedBigWig && bigWig === undefined) faults.add(`${where}: file ${shown(listedBigWig)} is not in the upload`);
+    for (const used of [file, bigWig]) {
+      if (used !== undefined && !unlisted.delete(used)) faults.add(`${where}: file ${shown(used)} is listed twice`);
+    }
+    if (file !== undefined) entries.push({ sample, file, strand, bigWig });
+  }
+  for (const file of unlisted) faults.add(`file ${shown(file)} is not listed in ${MANIFEST}`);
+  faults.check();
+  if (entries.length === 0) throw new Refusal([`${MANIFEST} is empty; each line must be: ${FORM}`]);
+  return entries;
+}
+
+function finder(files: readonly string[], folder: string): (listed: string) => string | undefined {
+  const paths = new Map(files.map((file) => [key(file), file]));
+  const names = new Map<string, string | undefined>();
+  for (const file of files) names.set(key(basename(file)), names.has(key(basename(file))) ? undefined : file);
+  return (listed) => {
+    const wanted = key(listed).replace(/^(?:\.\/)+/, '');
+    return paths.get(key(folder) + wanted) ?? paths.get(wanted) ?? names.get(wanted);
+  };
+}
+
+/**
+ * The key by which names are compared. Names of an upload are NFC, have `/` between folders, and never differ only in case. A
+ * manifest may come from any system.
+ */
+const key = (name: string): string => name.normalize('NFC').replaceAll('\\', '/').toLowerCase();
 
 const TABLE_LIMITS = { columns: LIMITS.columns, cellBytes: LIMITS.rnaCellBytes };
 /** Little and big endian. */
@@ -122,7 +229,7 @@ interface GeneValue {
   readonly line: number;
 }
 
-/** Gene and value of each line; the header decides where they stand. */
+/** The gene and the value of each line, from the columns that the header names. */
 async function* values(dir: string, file: string): AsyncGenerator<GeneValue> {
   let layout: ReturnType<typeof layoutOf> | undefined;
   for await (const { line, cells } of delimitedRows(join(dir, file), file, TABLE_LIMITS)) {

@@ -1,23 +1,22 @@
-// Rows of a delimited text, read strictly and as a stream: what other programs would guess at is a fault here. Lines end with
-// LF, CR LF or CR. No library does this: those that are kept up (csv-parse, Papa Parse) accept quotes inside of plain cells
-// and garbage behind quoted ones together or not at all, and name records, where the owner needs lines.
+// Reads the rows of a delimited text strictly and as a stream: where other programs guess, it reports a fault. Lines end with
+// LF, CR LF or CR. No library does this. The maintained ones (csv-parse, Papa Parse) accept quotes inside plain cells and
+// garbage after quoted cells only together, and report records where the owner needs lines.
 
-import { bytesOf, tooMany } from './limits.ts';
-import { Refusal, shown, shownShort } from './sample.ts';
+import { bytesOf, Refusal, shown, shownShort, tooMany } from './sample.ts';
 
 export interface Dialect {
-  /** Tables separated by colons or blanks are not taken; see `dialect.ts`. */
+  /** Tables separated by colons or blanks are refused; see `delimited.ts`. */
   readonly delimiter: ',' | ';' | '\t' | '|' | ':' | ' ';
   readonly quote: '"' | "'";
-  /** How a quote stands within quotes: twice, or behind a backslash, which then escapes in plain cells, too. */
+  /** How a quote is written inside quotes: doubled, or after a backslash, which then also escapes in plain cells. */
   readonly escape: 'doubled' | 'backslash';
 }
 
-/** RFC 4180; what the samples write themselves. */
+/** RFC 4180. The samples write this form. */
 export const CSV: Dialect = { delimiter: ',', quote: '"', escape: 'doubled' };
 
 export interface DelimitedRow {
-  /** Line of the file on which the row begins, from 1. */
+  /** The line of the file where the row begins, from 1. */
   readonly line: number;
   readonly cells: readonly string[];
 }
@@ -31,19 +30,19 @@ export interface DelimitedLimits {
 //   start --other--> plain;  start, plain, closed --delimiter--> start (next cell), --line end--> start (next row)
 type State = 'start' | 'plain' | 'quoted' | 'closed';
 
-/** Takes the text in pieces and gives its rows that are not empty. Throws a {@link Refusal} at the first fault. */
+/** Takes the text in pieces and returns its rows, except empty ones. Throws a {@link Refusal} at the first fault. */
 export class RowParser {
   readonly #name: string;
   readonly #dialect: Dialect;
   readonly #limits: DelimitedLimits;
   readonly #special: RegExp;
-  /** How often the quote of the dialect was one, around a cell or behind a backslash; and how often a backslash escaped. */
+  /** How often the quote character was used as a quote or escaped, and how often a backslash escaped. */
   quotes = 0;
   escapes = 0;
   #state: State = 'start';
   #escaping = false;
   #afterCr = false;
-  /** So that the LF behind it ends no row of its own. */
+  /** The last CR ended a row, so an LF after it does not end another. */
   #crEndedRow = false;
   #cells: string[] = [];
   #cell = '';
@@ -54,7 +53,7 @@ export class RowParser {
     this.#name = name;
     this.#dialect = dialect;
     this.#limits = limits;
-    // Everything between two of these is taken at once.
+    // The text between two of these characters is taken at once.
     this.#special = new RegExp(
       `[\\r\\n${dialect.quote}${dialect.delimiter}${dialect.escape === 'backslash' ? '\\\\' : ''}]`,
       'g',
@@ -137,7 +136,7 @@ export class RowParser {
       );
     if (this.#state === 'start') this.#state = 'plain';
     this.#cell += text;
-    // No more is kept of a cell that is too long anyway.
+    // The rest of a cell that is too long is not kept.
     if (this.#cell.length > this.#limits.cellBytes) this.#checkCell();
   }
 

@@ -1,10 +1,10 @@
-// One script of a sample plugin as a program: arguments in, lines and an exit code out.
+// Runs one script of a sample plugin as a program: takes arguments, writes lines, returns an exit code.
 
 import { hasNoRoom, messageOf } from '../../engine/runtime/failure.ts';
 import { Refusal, type SampleDependency, type SampleIo, type SamplePlugin, shown } from './sample.ts';
 import { SAMPLES, type SampleName } from './samples.ts';
 
-/** Arguments of each kind, as the plugin host gives them. */
+/** The arguments that the plugin host passes to each kind of script. */
 export const SCRIPT_KINDS = {
   import: ['INPUT_DIR', 'OUTPUT_DIR'],
   'check-compatibility': [],
@@ -16,11 +16,11 @@ export type ScriptKind = keyof typeof SCRIPT_KINDS;
 
 export const isScriptKind = (text: string): text is ScriptKind => Object.hasOwn(SCRIPT_KINDS, text);
 
-/** Exit codes that the plugin host knows; any other is a script error. `later`: the data are fine, and so is the script. */
+/** Exit codes that the plugin host knows; any other is a script error. `later`: neither the data nor the script is at fault. */
 export const SCRIPT_EXIT = { ok: 0, failed: 1, later: 75, refused: 99 } as const;
-export type ScriptExit = (typeof SCRIPT_EXIT)[keyof typeof SCRIPT_EXIT];
+type ScriptExit = (typeof SCRIPT_EXIT)[keyof typeof SCRIPT_EXIT];
 
-/** Runs the script. `stdin` is read for the dependencies only; the number of `args` was checked. */
+/** Runs the script. `stdin` is only read for dependencies. The number of `args` was checked. */
 export async function runSample(
   name: SampleName,
   kind: ScriptKind,
@@ -37,7 +37,7 @@ export async function runSample(
       return SCRIPT_EXIT.refused;
     }
     io.log(`${name} ${kind}: ${messageOf(error)}`);
-    // Of the folders or of the database. Whoever has to make room is told by the line above.
+    // The disk of the folders or of the database is full. The line above tells the operator which one.
     return hasNoRoom(error) ? SCRIPT_EXIT.later : SCRIPT_EXIT.failed;
   }
 }

@@ -1,11 +1,11 @@
-// The sample plugins, by the name of their dataset type. Each is loaded only when one of its scripts runs.
+// The sample plugins by the name of their dataset type. A plugin is loaded only when one of its scripts runs.
 
 import type { SamplePlugin } from './sample.ts';
 
 export const SAMPLE_NAMES = ['genelist', 'isasimple', 'biom', 'rnaseq', 'lightweight'] as const;
 export type SampleName = (typeof SAMPLE_NAMES)[number];
 
-export interface Sample {
+interface Sample {
   readonly version: '1.0';
   /** Display name of the type. */
   readonly category: string;

@@ -1,18 +1,17 @@
-// How the bytes of a file stand for text. UTF-8 and UTF-16 with a byte order mark are certain and are read. Everything else
-// is refused: the bytes fit several encodings, so the message shows how each would read them, and says what to do.
+// The encoding of a file. UTF-8, and UTF-16 with a byte order mark, are certain and are accepted. Everything else is refused,
+// because the bytes fit several encodings; the message shows how each would read them, and says what to do.
 
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { Refusal, type SampleIo, shown, shownShort } from './sample.ts';
-import { TextPlace } from './text-place.ts';
+import { Refusal, type SampleIo, shown, shownShort, TextPlace } from './sample.ts';
 
 export type TextEncoding = 'utf-8' | 'utf-16le' | 'utf-16be';
 
 const SAVE = 'save it as UTF-8 (in a spreadsheet program: "CSV UTF-8"; in an editor: "Save with encoding")';
 const UNPACK = 'unpack it first';
 
-/** Files that are no text, by how they begin. */
+/** Files that are not text, by their first bytes. */
 const FORMATS: readonly (readonly [hex: string, what: string])[] = [
   ['1f8b', `is compressed with gzip; ${UNPACK}`],
   ['425a68', `is compressed with bzip2; ${UNPACK}`],
@@ -28,7 +27,7 @@ const FORMATS: readonly (readonly [hex: string, what: string])[] = [
 ];
 const HEAD_BYTES = 1_024;
 
-/** The encoding of the text, or a {@link Refusal} when the file is something else by how it begins. */
+/** The encoding of the text. Throws a {@link Refusal} if the first bytes are those of another kind of file. */
 export async function encodingOf(path: string, name: string): Promise<TextEncoding> {
   const head = await headOf(path);
   for (const [hex, what] of FORMATS)
@@ -40,12 +39,12 @@ export async function encodingOf(path: string, name: string): Promise<TextEncodi
   return 'utf-8';
 }
 
-/** Tells the owner when the text had to be converted. */
+/** Tells the owner if the text was converted. */
 export async function sayConverted(path: string, name: string, io: Pick<SampleIo, 'say'>): Promise<void> {
   if ((await encodingOf(path, name)) !== 'utf-8') io.say(`${shown(name)} is in UTF-16; it was converted to UTF-8`);
 }
 
-/** What to tell of text that its encoding cannot decode. */
+/** The message for text that its encoding cannot decode. */
 export async function undecodable(path: string, name: string, encoding: TextEncoding): Promise<Refusal> {
   if (encoding !== 'utf-8')
     return new Refusal([
@@ -66,7 +65,7 @@ async function headOf(path: string): Promise<Buffer> {
   return buffer.subarray(0, bytesRead);
 }
 
-/** Latin text in UTF-16 has a zero in most of every second byte, and hardly any in the others. */
+/** In Latin text in UTF-16, almost every second byte is zero, and almost none of the others. */
 function looksLikeUtf16(head: Buffer): boolean {
   const zeros = [0, 0];
   for (const [i, byte] of head.entries()) if (byte === 0) zeros[i % 2] = (zeros[i % 2] ?? 0) + 1;
@@ -76,7 +75,7 @@ function looksLikeUtf16(head: Buffer): boolean {
 
 interface EncodingFault {
   readonly place: TextPlace;
-  /** What stands around the fault, from the beginning of its line or of what is ASCII before it. */
+  /** The text around the fault, from the beginning of its line or of the ASCII text before it. */
   readonly bytes: Buffer;
   readonly at: number;
 }
@@ -97,7 +96,7 @@ async function firstFault(path: string): Promise<EncodingFault> {
   return { place, bytes: Buffer.alloc(0), at: 0 };
 }
 
-/** How far the bytes are whole characters, and whether what follows can be none. */
+/** How many bytes are complete characters, and whether the bytes after them cannot be one. */
 function validUtf8(bytes: Buffer): { readonly end: number; readonly fault: boolean } {
   let i = 0;
   while (i < bytes.length) {
@@ -127,9 +126,9 @@ function around(bytes: Buffer, fault: number): { readonly bytes: Buffer; readonl
 interface Legacy {
   readonly name: string;
   readonly label: string;
-  /** All that is not ASCII in a plausible reading. */
+  /** All characters besides ASCII in a plausible reading. */
   readonly letters: RegExp;
-  /** What a plausible reading has not: letters of other scripts in one word, or more accents in a row than any word has. */
+  /** Does not occur in a plausible reading: scripts mixed in one word, or more accents in a row than any word has. */
   readonly odd: RegExp;
 }
 
@@ -138,7 +137,7 @@ const ACCENTS_IN_A_ROW = /[^ -~\t]{4}/;
 const JAPANESE = /^[\p{sc=Hira}\p{sc=Han}\u3000-\u303f\u30a0-\u30ff\uff01-\uff5e]*$/u;
 const CHINESE = /^[\p{sc=Han}\u3000-\u303f\uff01-\uff5e\u2013-\u2026]*$/u;
 
-/** Encodings that people still have, the likelier ones first. */
+/** Encodings that are still in use, the more likely ones first. */
 const LEGACY: readonly Legacy[] = [
   {
     name: 'Windows-1252 (Latin-1)',
@@ -165,7 +164,7 @@ const LEGACY: readonly Legacy[] = [
   },
 ];
 
-/** How each encoding would read the bytes. The plausible readings, or if there are none the possible ones. */
+/** The readings of the bytes in each encoding: the plausible ones; if there are none, the possible ones. */
 function readingsOf(bytes: Buffer): readonly string[] {
   const possible = new Map<string, Legacy>();
   for (const legacy of LEGACY) {
@@ -181,7 +180,7 @@ function readingsOf(bytes: Buffer): readonly string[] {
 
 function decoded(bytes: Buffer, label: string): string | undefined {
   try {
-    // As a stream: the piece may end within a character.
+    // Decodes as a stream, because the piece may end inside a character.
     return new TextDecoder(label, { fatal: true }).decode(bytes, { stream: true });
   } catch {
     return undefined;

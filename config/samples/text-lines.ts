@@ -1,13 +1,12 @@
-// Text files as streams, by the one strict decoder of all samples. What is no text is refused, never read as something else.
-// U+FFFD in a file is a character as any other.
+// Text files as streams, with the strict decoder of all samples. Bytes that are not text are refused, never replaced. U+FFFD in
+// a file is an ordinary character.
 
 import { createReadStream, createWriteStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Refusal, type SampleIo, shown } from './sample.ts';
+import { Refusal, type SampleIo, shown, TextPlace } from './sample.ts';
 import { encodingOf, sayConverted, type TextEncoding, undecodable } from './text-encoding.ts';
-import { TextPlace } from './text-place.ts';
 
 /** Decoded pieces of an uploaded file, without a byte order mark. */
 export async function* textChunks(path: string, name: string): AsyncGenerator<string> {
@@ -18,7 +17,7 @@ export async function* textChunks(path: string, name: string): AsyncGenerator<st
   }
 }
 
-/** A file that a sample wrote itself: UTF-8 without a mark, so that a U+FEFF at its beginning is text. */
+/** A file that a sample wrote: UTF-8 without a byte order mark, so a U+FEFF at its beginning is text. */
 export async function* ownChunks(path: string): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   for await (const chunk of createReadStream(path)) yield decoder.decode(chunk as Buffer, { stream: true });
@@ -32,12 +31,12 @@ export async function wholeText(path: string, name: string): Promise<string> {
   return text;
 }
 
-/** A whole file that this program wrote. Anything but UTF-8 is a fault of ours and thrown as it is. */
+/** A whole file that this program wrote. Anything but UTF-8 is a defect and thrown unchanged. */
 export async function ownText(path: string): Promise<string> {
   return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(path));
 }
 
-/** Lines of a file that a sample wrote itself, which ends each with LF. */
+/** The lines of a file that a sample wrote; each ends with LF. */
 export async function* ownLines(path: string): AsyncGenerator<string> {
   let rest = '';
   for await (const chunk of ownChunks(path)) {
@@ -48,7 +47,7 @@ export async function* ownLines(path: string): AsyncGenerator<string> {
   if (rest !== '') yield rest;
 }
 
-/** Writes the text anew, where it is not in UTF-8, over the copy of the file, and tells the owner. */
+/** Rewrites the copy of the file in UTF-8 if it has another encoding, and tells the owner. */
 export async function keepAsUtf8(from: string, to: string, name: string, io: SampleIo): Promise<void> {
   if ((await encodingOf(from, name)) === 'utf-8') return;
   await pipeline(Readable.from(textChunks(from, name)), createWriteStream(to), { signal: io.signal });
@@ -68,7 +67,7 @@ async function* decodedChunks(path: string, name: string, encoding: TextEncoding
   yield await decode();
 }
 
-/** No table of a database can hold U+0000. */
+/** PostgreSQL cannot store U+0000. */
 async function nulRefusal(path: string, name: string, encoding: TextEncoding): Promise<Refusal> {
   const place = new TextPlace();
   for await (const text of decodedChunks(path, name, encoding)) {

@@ -1,7 +1,8 @@
-// `containerCore`: who may call, how we listen, how we stop. The contract leaves its structure open; this one is ours.
+// `containerCore`: authentication, listeners, shutdown. The contract leaves its structure open; this structure is ours.
 
 import { API_VERSIONS, DEFAULT_API_VERSION } from '../../engine/model/api-version.ts';
 import { LOG_LEVELS } from '../../engine/model/log-level.ts';
+import { listenerTls } from './database.ts';
 import {
   choice,
   duration,
@@ -10,6 +11,7 @@ import {
   flag,
   formed,
   integer,
+  type Loaded,
   list,
   oneOrEach,
   optional,
@@ -18,8 +20,6 @@ import {
   section,
   text,
 } from './field.ts';
-import type { Loaded } from './loaded.ts';
-import { listenerTls } from './tls.ts';
 
 const oauth = section(
   'Verification of bearer tokens: asymmetric signatures only. Exactly one of `jwksUrl` and `publicKeyFile`.',
@@ -218,7 +218,4 @@ export const containerCore = section('The process: authentication, listeners, sh
     level: choice('Least severe level that is written.', LOG_LEVELS, { default: 'info', 'x-live': 'log-level' }),
   }),
 });
-export type ContainerCoreConfiguration = Loaded<typeof containerCore>;
-export type AuthenticationConfiguration = Loaded<typeof authentication>;
 export type HttpConfiguration = Loaded<typeof http>;
-export type HttpLimits = Loaded<typeof limits>;

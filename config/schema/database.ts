@@ -1,4 +1,5 @@
-// Databases: the cache DB of the installer, and the forms that install targets and other services use.
+// Databases: the cache DB of the installer, and the forms that install targets and other services use. TLS: the same keys for
+// every dependency, and for our own listeners.
 
 import {
   address,
@@ -7,18 +8,34 @@ import {
   duration,
   filled,
   flag,
+  formed,
   integer,
+  type Loaded,
   nullable,
   optional,
   secret,
   section,
   text,
 } from './field.ts';
-import type { Loaded } from './loaded.ts';
-import { tlsOptions } from './tls.ts';
+
+/** Is next to the switch that turns TLS on (`tls`, or `https` of the object store). */
+export const tlsOptions = filled('How the server is verified when TLS is on.', {
+  caFile: optional(formed<string>('file', "PEM file of the certificate authorities to trust instead of the system's.")),
+  verify: flag('False accepts any certificate: for tests only, named in a warning at every start.', true),
+});
+export type TlsOptions = Loaded<typeof tlsOptions>;
+
+export const listenerTls = section('Serve HTTPS instead of HTTP.', {
+  certFile: formed<string>('file', 'PEM file of the certificate chain.'),
+  keyFile: formed<string>('file', 'PEM file of the private key.'),
+  includeSubDomains: flag(
+    'Tell browsers to use TLS for a year with every name below ours, too. Only where all of them have it.',
+    false,
+  ),
+});
 
 const POSTGRES_PORT = 5432;
-/** What PostgreSQL takes without quoting tricks; also what engine/adapters/postgres/postgres.ts accepts. */
+/** Names that PostgreSQL takes without quoting. engine/adapters/postgres/postgres.ts accepts the same. */
 export const SCHEMA_PATTERN = '^[A-Za-z_][A-Za-z0-9_]{0,62}$';
 export const SCHEMA_ALLOWED = 'a schema name: letters, digits and _, no digit first, 3..63 characters';
 
@@ -37,9 +54,8 @@ const serverKeys = {
 };
 
 export const cacheDb = section('Index, jobs, leases, quota and accounts of the installer.', serverKeys);
-export type CacheDbConfiguration = Loaded<typeof cacheDb>;
 
-/** A service that keeps its tables apart from the cache DB. */
+/** The database of a service whose tables are not in the cache DB. */
 export const serviceDb = (schema: string) =>
   section('PostgreSQL database of this service; the cache DB when absent.', {
     ...serverKeys,
@@ -50,7 +66,6 @@ export const serviceDb = (schema: string) =>
       'x-allowed': SCHEMA_ALLOWED,
     }),
   });
-export type ServiceDbConfiguration = Loaded<ReturnType<typeof serviceDb>>;
 
 /** Spellings of the contract's two platforms; only the first is supported. */
 export const POSTGRES_NAMES = ['Postgres', 'postgres', 'PostgreSQL', 'postgresql'] as const;
@@ -98,4 +113,3 @@ export const sharedTargetDbPooling = filled('Pools shared by install targets on 
   poolSize: poolSize(5, 255, 20),
   idleTimeout: duration('After which an idle connection is closed.', '10m'),
 });
-export type SharedPoolConfiguration = Loaded<typeof sharedTargetDbPooling>;

@@ -1,21 +1,21 @@
-// The vocabulary in which the sections are written. Each function gives one JSON Schema node that carries its static type.
-// A key with a default is not `required` in the file but always there after loading, so its type is not optional.
-//   x-form     how the text is checked beyond JSON Schema and what it becomes (forms.ts)
-//   x-allowed  what a fault says is allowed, where the schema alone would not tell a person
-//   x-forms    what a fault says when none, or more than one, of the forms of an object (`oneOf`) is there
+// The vocabulary in which the sections are written. Each function returns one JSON Schema node with its static type. A key with
+// a default is not `required` in the file but always present after loading, so its type is not optional.
+//   x-form     how the text is checked beyond JSON Schema and converted (forms.ts)
+//   x-allowed  the words of a fault for what is allowed, where the schema alone does not explain it
+//   x-forms    the words of a fault when an object has none, or more than one, of its forms (`oneOf`)
 //   x-derived  the default depends on other keys (derive.ts); says how
 //   x-ignored  accepted for compatibility, without effect; says why (warnings.ts)
-//   x-live     taken over by a running process that reloads its file; says how (live.ts)
-//   writeOnly  a secret: never printed
+//   x-live     applied by a running process that reloads its file; says how (schema-node.ts)
+//   writeOnly  a secret; never printed
 
 // Only its types: a node at run time is plain JSON Schema.
+
 import type { Static, TObject, TOptional, TProperties, TSchema, TUnsafe } from 'typebox';
 import type { DatasetType } from '../../engine/model/metadata.ts';
 import { DURATION_PATTERN } from '../../engine/runtime/duration.ts';
 import { ADDRESS_PATTERN, HOST_PATTERN, type ServerAddress } from '../address.ts';
 import type { FormName } from '../forms.ts';
-import type { LiveKind } from '../live.ts';
-import type { DurationField, Field } from './loaded.ts';
+import type { LiveKind } from '../schema-node.ts';
 
 interface Extras {
   readonly 'x-allowed'?: string;
@@ -47,7 +47,7 @@ export const text = <Value extends string = string>(description: string, options
 export const secret = (description: string, minLength: number, options: TextOptions = {}): TUnsafe<string> =>
   text(description, { minLength, writeOnly: true, ...options });
 
-/** Text with a form of its own; `Value` is what it becomes. */
+/** Text with a form; `Value` is the type after loading. */
 export const formed = <Value>(form: FormName, description: string, options: TextOptions = {}): TUnsafe<Field<Value>> =>
   node({ type: 'string', description, 'x-form': form, ...options });
 
@@ -63,7 +63,7 @@ export const choice = <const Value extends string>(
   options: Extras & { readonly default?: NoInfer<Value> } = {},
 ): TUnsafe<Value> => node({ type: 'string', enum: [...values], description, ...options });
 
-/** Null too, which says the same as leaving the key out. */
+/** Also accepts null, which means the same as an absent key. */
 export const nullable = <Value>(
   schema: TUnsafe<Value>,
   options: { readonly default?: null } = {},
@@ -72,7 +72,7 @@ export const nullable = <Value>(
   return node({ type: [type, 'null'], ...(values ? { enum: [...values, null] } : {}), ...rest, ...options });
 };
 
-/** `positive` refuses 0 where it would spin or never wait. */
+/** `positive` refuses 0, where it would cause a busy loop or no wait at all. */
 export const duration = (
   description: string,
   value?: string,
@@ -134,7 +134,7 @@ export const addressesOrCsv = (description: string): TUnsafe<Field<readonly Serv
     'x-allowed': "addresses: 'host[:port], ..', or a list of 'host[:port]' or of {host, port}",
   });
 
-/** Text, or a number that is taken as it is written. */
+/** Text, or a number as it is written in the file. */
 export const version = (description: string): TUnsafe<Field<string>> =>
   node({
     description,
@@ -163,7 +163,7 @@ export const falseOr = <Other extends TSchema>(
 ): TUnsafe<false | Static<Other>> =>
   node({ description, anyOf: [{ const: false }, other], default: false, 'x-allowed': allowed });
 
-/** One value for all, or a section with a value for each. */
+/** One value for all, or a section with one value for each. */
 export const oneOrEach = <One extends TSchema, Each extends TSchema>(
   description: string,
   one: One,
@@ -183,7 +183,7 @@ export const list = <Item extends TSchema>(
   options: ListOptions = {},
 ): TUnsafe<readonly Static<Item>[]> => node({ type: 'array', items, description, ...options });
 
-/** A map with keys of the operator's choice. */
+/** A map whose keys the operator chooses. */
 export const map = <Item extends TSchema>(
   description: string,
   values: Item,
@@ -191,27 +191,27 @@ export const map = <Item extends TSchema>(
 ): TUnsafe<Readonly<Record<string, Static<Item>>>> =>
   node({ type: 'object', additionalProperties: values, description, ...options });
 
-/** A map whose content is not ours to know. */
+/** A map whose content we do not check. */
 export const anyMap = (description: string): TUnsafe<Readonly<Record<string, unknown>>> =>
   node({ type: 'object', description, additionalProperties: true });
 
-/** The key that tells the branches of a {@link union} apart. */
+/** The key that selects the branch of a {@link union}. */
 export const driver = <const Name extends string>(
   name: Name,
   options: { readonly isDefault?: true } = {},
 ): TUnsafe<Name> =>
   node({ const: name, description: `Selects '${name}'.`, ...(options.isDefault ? { default: name } : {}) });
 
-/** Sections told apart by `driver`; the contract's form is the one whose driver is the default. */
+/** Alternative sections, selected by `driver`. The default driver is that of the contract's form. */
 export const union = <const Branches extends readonly TSchema[]>(
   description: string,
   branches: Branches,
 ): TUnsafe<Static<Branches[number]>> => node({ description, anyOf: [...branches] });
 
 interface SectionOptions {
-  /** Filled, with the defaults of its keys, when the file does not have it. */
+  /** If the file does not have the section, it is added with the defaults of its keys. */
   readonly default?: object;
-  /** Keys that we do not know are kept and not a fault. */
+  /** Unknown keys are kept and are no fault. */
   readonly open?: true;
   /** Further JSON Schema keywords of the whole object, such as `oneOf`. */
   readonly also?: object;
@@ -237,17 +237,43 @@ export const section = <Properties extends TProperties>(
 };
 
 export const optional = <Schema extends TSchema>(schema: Schema): TOptional<Schema> =>
-  // Not enumerable, so that it is no keyword of the printed schema.
+  // Not enumerable, so that it does not appear in the printed schema.
   Object.defineProperty({ ...schema }, OPTIONAL, { value: true }) as TOptional<Schema>;
 
-/** Not required in the file, always there when loaded: derive.ts fills it as `how` says. */
+/** Optional in the file, always present after loading: derive.ts sets it as `how` describes. */
 export const derived = <Schema extends TSchema>(schema: Schema, how: string): Schema => ({
   ...schema,
   'x-derived': how,
 });
 
-/** A section that is there with its defaults when the file leaves it out. */
+/** A section that is added with its defaults if the file does not have it. */
 export const filled = <Properties extends TProperties>(
   description: string,
   properties: Properties,
 ): TUnsafe<Static<TObject<Properties>>> => section(description, properties, { default: {} });
+
+declare const resolvesTo: unique symbol;
+declare const inMilliseconds: unique symbol;
+
+/** A value whose loaded form differs from its form in the file. */
+interface Field<Value> {
+  readonly [resolvesTo]: Value;
+}
+/** In the file, text such as `1d 12h`. When loaded, a number of milliseconds, under the key with `Ms` appended. */
+interface DurationField extends Field<number> {
+  readonly [inMilliseconds]: true;
+}
+
+/** The type of a loaded section, derived from its schema: forms are resolved, durations are in milliseconds. */
+export type Loaded<Schema extends TSchema> = LoadedValue<Static<Schema>>;
+type LoadedValue<Value> =
+  Value extends Field<infer Result>
+    ? Result
+    : Value extends string | number | boolean | null | undefined
+      ? Value
+      : Value extends readonly (infer Item)[]
+        ? readonly LoadedValue<Item>[]
+        : Value extends object
+          ? { readonly [Key in keyof Value as LoadedKey<Key, Value[Key]>]: LoadedValue<Value[Key]> }
+          : Value;
+type LoadedKey<Key, Value> = NonNullable<Value> extends DurationField ? `${Key & string}Ms` : Key;

@@ -1,11 +1,9 @@
 // `handler`: the handler job service. `serviceName`, `port`, `configPath` and `commands` are the contract's Options, which
-// allow further keys; the rest is ours.
+// allow further keys; the other keys are ours.
 
-import { archives } from './archives.ts';
 import { derived, duration, filled, formed, integer, list, optional, port, secret, section, text } from './field.ts';
 import { mailboxKeys } from './lanes.ts';
-import type { Loaded } from './loaded.ts';
-import { TOKEN_LENGTH } from './plugins.ts';
+import { archives, TOKEN_LENGTH } from './plugins.ts';
 
 const GIB = 1_073_741_824;
 
@@ -45,4 +43,3 @@ export const handler = section(
   },
   { open: true },
 );
-export type HandlerConfiguration = Loaded<typeof handler>;

@@ -2,10 +2,22 @@
 
 import type { TargetId } from '../../engine/model/ids.ts';
 import { targetDb } from './database.ts';
-import { anyMap, choice, derived, flag, formed, list, optional, section, targetTypes, text, version } from './field.ts';
-import type { Loaded } from './loaded.ts';
+import {
+  anyMap,
+  choice,
+  derived,
+  flag,
+  formed,
+  type Loaded,
+  list,
+  optional,
+  section,
+  targetTypes,
+  text,
+  version,
+} from './field.ts';
 
-/** The id becomes part of paths, so it holds nothing that means something there. */
+/** The id becomes part of paths, so it has no character with a meaning there. */
 export const targetIdField = (description: string) =>
   text<TargetId>(description, {
     minLength: 5,

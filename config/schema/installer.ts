@@ -1,29 +1,75 @@
-// `installer`: the sections of the contract, put together.
+// `installer`: the sections of the contract. `objectStore` is the source of truth about datasets: the contract's form (S3,
+// MinIO), or our directory driver.
 
-import { archives } from './archives.ts';
-import { daemons } from './daemons.ts';
-import { cacheDb, sharedTargetDbPooling } from './database.ts';
+import { logBroker, queueBroker } from './brokers.ts';
+import { cacheDb, sharedTargetDbPooling, tlsOptions } from './database.ts';
 import {
   addressesOrCsv,
+  driver,
   duration,
   filled,
   flag,
   formed,
   integer,
+  type Loaded,
   list,
+  openAddress,
   optional,
   port,
+  secret,
   section,
   text,
+  union,
 } from './field.ts';
 import { DIRECTORY_PATTERN, installTargets } from './install-targets.ts';
 import { lanes } from './lanes.ts';
-import type { Loaded } from './loaded.ts';
-import { logBroker } from './log-broker.ts';
-import { objectStore } from './object-store.ts';
-import { plugins } from './plugins.ts';
-import { queueBroker } from './queue-broker.ts';
-import { tlsOptions } from './tls.ts';
+import { archives, plugins } from './plugins.ts';
+
+export const S3_PORTS = { tls: 443, plain: 80 } as const;
+
+const s3 = section('S3, MinIO or Ceph.', {
+  driver: driver('s3', { isDefault: true }),
+  bucketName: text('Bucket; it must exist.', { minLength: 1 }),
+  server: openAddress(`Server. The port defaults to ${S3_PORTS.tls} with HTTPS, ${S3_PORTS.plain} without.`),
+  https: flag('Encrypt connections with TLS.', true),
+  tlsOptions,
+  accessToken: secret('Access key.', 3),
+  secretKey: secret('Secret key.', 8),
+  region: optional(text("Region of the bucket. Default: the server's answer to GetBucketLocation.", { minLength: 1 })),
+  pathStyle: flag("False puts the bucket's name before the host's. Amazon's own host always works so.", true),
+});
+
+const directory = section('A directory of this machine: for installations without an S3 store.', {
+  driver: driver('directory'),
+  path: formed<string>('path', 'Directory; made when it is missing. Relative paths start at the configuration file.'),
+});
+
+const objectStore = union('Where every dataset is kept.', [s3, directory]);
+
+const INTERVAL = { positive: true, 'x-live': 'daemon-interval' } as const;
+
+const daemons = filled('Periodic work; one process of the installation runs each.', {
+  eventRouter: filled('Turns changes of the object store into events.', {
+    brokerProducerId: text('Client id with which the router publishes.', {
+      minLength: 3,
+      maxLength: 32,
+      default: 'event-router',
+    }),
+  }),
+  pruner: filled('Removes deleted datasets for good.', {
+    retentionWindow: duration('That a dataset stays marked deleted before it is removed.', '30d'),
+    pruneInterval: duration('Between runs.', '6h', INTERVAL),
+    wakeInterval: duration('Accepted for compatibility.', '2s', {
+      'x-ignored': 'shutdown wakes the pruner, nothing polls',
+    }),
+  }),
+  reconciler: filled('Brings targets and cache in step with the object store.', {
+    enabled: flag('False where another installation runs against the same install targets.', true),
+    fullRunInterval: duration('Between full runs, over all install targets.', '6h', INTERVAL),
+    slimRunInterval: duration('Between runs over the cache DB alone.', '5m', INTERVAL),
+    performDeletes: flag('Uninstall datasets that the object store does not have.', true),
+  }),
+});
 
 export const LDAP_PORTS = { tls: 636, plain: 389 } as const;
 
@@ -58,8 +104,6 @@ const restService = filled('The installer API.', {
   urlUploads,
   autoAcceptShares: flag('A share offer without answer counts as accepted.', false),
 });
-export type RestServiceConfiguration = Loaded<typeof restService>;
-export type UrlUploadsConfiguration = Loaded<typeof urlUploads>;
 
 const ldap = section('Directory in which install target databases are looked up.', {
   servers: addressesOrCsv(
@@ -69,7 +113,6 @@ const ldap = section('Directory in which install target databases are looked up.
   tls: flag('Encrypt connections with TLS (ldaps).', false),
   tlsOptions,
 });
-export type LdapFile = Loaded<typeof ldap>;
 
 export const installer = section('The dataset installer.', {
   cacheDb,

@@ -1,15 +1,13 @@
 // `installer.lanes`: one worker lane per kind of job (config/REFERENCE.md). `upload` and `retry` are ours.
 
-import type { LiveKind } from '../live.ts';
+import type { LiveKind } from '../schema-node.ts';
 import { duration, filled, integer, text } from './field.ts';
-import type { Loaded } from './loaded.ts';
 
 const retry = filled('How often a job is tried again after a fault that may pass.', {
   tries: integer('In all, the first one included.', { minimum: 1, maximum: 100, default: 12 }),
   base: duration('Wait before the second try; it doubles from try to try, with jitter.', '1s', { positive: true }),
   max: duration('Longest wait.', '10m', { positive: true }),
 });
-export type RetryConfiguration = Loaded<typeof retry>;
 
 const NO_PUBLISHER = { 'x-ignored': 'the lane hands on its work as jobs and publishes nothing' };
 
@@ -36,7 +34,7 @@ interface LaneDefaults {
   readonly consumer: string;
   readonly queue: number;
   readonly workers: number;
-  /** Channel and key are this with `-triggers` and `-trigger`. */
+  /** The default channel and key are this name with `-triggers` and `-trigger`. */
   readonly event: string;
 }
 
@@ -103,8 +101,3 @@ export const lanes = filled('Asynchronous workers, one lane per kind of job.', {
     event: 'reconciliation',
   }),
 });
-export type LanesConfiguration = Loaded<typeof lanes>;
-/** A lane with a channel. */
-export type LaneConfiguration = LanesConfiguration['import'];
-export type PublishingLaneConfiguration = LanesConfiguration['updateMeta'];
-export type UploadLaneConfiguration = LanesConfiguration['upload'];

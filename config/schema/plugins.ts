@@ -1,4 +1,5 @@
 // `installer.plugins`: which plugin server serves which data types. `timeouts`, `staging`, `limits` and `token` are ours.
+// `pluginHost`: our server side of the plugin protocol (ours).
 
 import {
   address,
@@ -8,6 +9,7 @@ import {
   flag,
   formed,
   integer,
+  type Loaded,
   list,
   map,
   optional,
@@ -17,13 +19,12 @@ import {
   version,
 } from './field.ts';
 import { targetIdField } from './install-targets.ts';
-import type { Loaded } from './loaded.ts';
 
-/** First value beyond a signed 64-bit integer. */
+/** The first value above a signed 64-bit integer. */
 const INT64_END = 2 ** 63;
 export const TOKEN_LENGTH = 16;
 const TIMEOUT = { positive: true, 'x-live': 'plugin-timeouts' } as const;
-export const DEFAULT_PLUGIN_PORT = 80;
+const DEFAULT_PLUGIN_PORT = 80;
 
 const script = (what: string) =>
   filled(`Script that ${what}.`, {
@@ -40,7 +41,6 @@ const scripts = filled('The five scripts of a plugin.', {
   metaUpdate: script('installs the metadata'),
   uninstall: script('removes the dataset from a target'),
 });
-export type ScriptsConfiguration = Loaded<typeof scripts>;
 
 const dataType = section('A type of dataset.', {
   name: formed<string>('type-name', 'Name; case does not matter.', { minLength: 3 }),
@@ -63,7 +63,6 @@ const dataType = section('A type of dataset.', {
   usesDataProperties: flag('Datasets of this type need data properties files.', false),
   projectIds: list('Targets that the type is for; any when empty.', targetIdField('A target.'), { default: [] }),
 });
-export type DataTypeConfiguration = Loaded<typeof dataType>;
 
 const plugin = section('A plugin server. Its key names it in logs, metrics and `longshore plugin --id`.', {
   server: address('The plugin server.', DEFAULT_PLUGIN_PORT),
@@ -98,3 +97,62 @@ const plugin = section('A plugin server. Its key names it in logs, metrics and `
 export type PluginFile = Loaded<typeof plugin>;
 
 export const plugins = map('Plugins by name.', plugin, { minProperties: 1 });
+
+export const pluginHost = section('Runs plugin scripts behind the plugin protocol.', {
+  token: optional(
+    secret('Bearer token that `/import`, `/install*` and `/uninstall` need; open when absent.', TOKEN_LENGTH),
+  ),
+  bindHost: derived(formed<string>('bind-host', 'Address to listen on.'), '`containerCore.http.bindHost`'),
+  workspace: optional(
+    formed<string>('path', "Directory of the scripts' workspaces; the system's for temporary files."),
+  ),
+  inProcess: list('Plugins that `serve` hosts itself, on `containerCore.ports.pluginHost`.', text('Key of a plugin.'), {
+    uniqueItems: true,
+    default: [],
+  }),
+  installed: filled(
+    'Who may read what is installed. Folders are 0750 and files 0640, whatever modes scripts gave them, or less where they ' +
+      'gave less.',
+    {
+      group: optional(
+        text(
+          'Group of the installed files, by its name in /etc/group or its number. The host has to be a member of it.',
+          {
+            minLength: 1,
+            maxLength: 64,
+          },
+        ),
+      ),
+      others: flag('Every account of the machine may read what the group may: folders are 0755, files 0644.', false),
+    },
+  ),
+  limits: filled(
+    'Of one host. A call beyond them is answered 503 with `Retry-After`; lanes of the same process wait instead.',
+    {
+      scripts: integer('Scripts at a time.', { minimum: 1, maximum: 1_000, default: 10 }),
+      calls: integer('Calls at a time, with those that send their body or wait for a script to end.', {
+        minimum: 1,
+        maximum: 10_000,
+        default: 60,
+      }),
+      wait: duration(
+        'Longest wait of a call for its turn. Longer than `plugins.*.timeouts.reply`, our own callers give up before; other ' +
+          'installers wait without end and give up at a 503.',
+        '30s',
+        { positive: true },
+      ),
+    },
+  ),
+});
+export type PluginHostConfiguration = Loaded<typeof pluginHost>;
+
+/** Bounds the cost of unpacking a user's archive. Bytes are bounded elsewhere, but even a small archive can be expensive. */
+export const archives = filled('What unpacking one archive of a user may cost; more is refused.', {
+  maxEntries: integer('Entries, folders included.', { minimum: 1, maximum: 100_000, default: 10_000 }),
+  maxNamesSize: integer('Bytes of the names of all entries.', {
+    minimum: 1_024,
+    maximum: 67_108_864,
+    default: 2_097_152,
+  }),
+  maxDuration: duration('Time, with that of writing what comes out.', '15m', { positive: true }),
+});

@@ -1,7 +1,7 @@
 // What a reader did with an archive that its owner should know although nothing is wrong. Bounded, whatever the number of
 // entries.
 
-import { leftOutNote } from '../model/desktop-junk.ts';
+import { leftOutNote } from '../model/file-name.ts';
 
 const MOST_KEPT = 6;
 

@@ -1,8 +1,7 @@
 // The rules for names inside archives, in one place (docs/design/decisions.md#archive-module). A path that passes is relative,
 // uses `/`, is NFC, and can be joined to a directory without leaving it, on case-insensitive file systems, too.
 
-import { isDesktopJunk } from '../model/desktop-junk.ts';
-import { hiddenCharacter, visible } from '../model/hidden-characters.ts';
+import { hiddenCharacter, isDesktopJunk, visible } from '../model/file-name.ts';
 import { rejected } from '../runtime/failure.ts';
 
 const MAX_PATH_BYTES = 1024;
@@ -12,7 +11,7 @@ const MAX_DEPTH = 64;
 
 export type PathCheck =
   | { readonly path: string }
-  /** Files that desktops add (desktop-junk.ts), and the root itself (`./`). */
+  /** Files that desktops add (engine/model/file-name.ts), and the root itself (`./`). */
   | { readonly dropped: 'junk' | 'root' }
   | { readonly fault: string };
 

@@ -3,8 +3,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { createGunzip, type Gunzip } from 'node:zlib';
-import { foreignNameFault, quoteBytes } from '../model/foreign-name.ts';
-import { decodeUtf8 } from '../model/utf8.ts';
+import { decodeUtf8, foreignNameFault, quoteBytes } from '../model/utf8.ts';
 import { defect, rejected } from '../runtime/failure.ts';
 import type { ArchiveEntry, ReadOptions } from './archive-entry.ts';
 import { archiveFault } from './archive-fault.ts';

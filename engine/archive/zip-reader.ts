@@ -8,8 +8,7 @@
 import { open } from 'node:fs/promises';
 import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib';
 import { type Entry, fromRandomAccessReaderPromise, type ZipFile } from 'yauzl';
-import { foreignNameFault, onlyIn437, quoteBytes } from '../model/foreign-name.ts';
-import { decodeUtf8 } from '../model/utf8.ts';
+import { decodeUtf8, foreignNameFault, onlyIn437, quoteBytes } from '../model/utf8.ts';
 import { rejected } from '../runtime/failure.ts';
 import type { ArchiveEntry, ReadOptions } from './archive-entry.ts';
 import { archiveFault } from './archive-fault.ts';

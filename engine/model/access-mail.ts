@@ -1,4 +1,5 @@
-// Mails of the dataset access service: what to tell whom. Text and addresses are resolved when a mail is sent.
+// Mails of the dataset access service: what to tell whom. Text and addresses are resolved when a mail is sent. A mail address
+// is a single one, without a display name and without characters that a mail header could read as several addresses.
 
 import type { AccessRequest, CuratedId } from './access-request.ts';
 
@@ -15,8 +16,8 @@ export type ToldRequest = Pick<
   | 'startDate'
 >;
 
-export type RegisterTemplate = 'provider-register' | 'end-user-register';
-export type RequestTemplate = 'edit-managers' | 'edit-requester' | 'approved' | 'denied';
+type RegisterTemplate = 'provider-register' | 'end-user-register';
+type RequestTemplate = 'edit-managers' | 'edit-requester' | 'approved' | 'denied';
 
 export type MailDraft =
   | { readonly template: RegisterTemplate; readonly datasetId: CuratedId; readonly email: string }
@@ -48,4 +49,22 @@ export function decisionMails(before: AccessRequest, after: AccessRequest): read
   const status = after.approvalStatus;
   if (before.approvalStatus === status || status === 'requested') return [];
   return [requestMail(status, after)];
+}
+
+const EMAIL = /^[^\s@<>(),;:"[\]\\\p{C}]{1,64}@[\p{L}\p{N}](?:[\p{L}\p{N}.-]{0,250}[\p{L}\p{N}])?$/u;
+
+const ASCII = /^\p{ASCII}$/u;
+
+export const isEmail = (text: string): boolean => EMAIL.test(text) && addressKey(text) !== undefined;
+
+/**
+ * The form in which addresses are compared: NFC, with ASCII letters in lower case. Other letters keep their case, because case
+ * rules merge different letters: U+212A, the Kelvin sign, would become a k. For the same reason an address with a character
+ * that NFC turns into an ASCII one is undefined; it equals no other.
+ */
+export function addressKey(address: string): string | undefined {
+  if (!address.isWellFormed()) return undefined;
+  for (const character of address)
+    if (!ASCII.test(character) && ASCII.test(character.normalize('NFC'))) return undefined;
+  return address.normalize('NFC').replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }

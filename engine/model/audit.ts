@@ -9,7 +9,7 @@ export type AuditKind = (typeof AUDIT_KINDS)[number];
  *   operator, observer  people whose token says so   machine      holds a token that the configuration names
  */
 export const AUDIT_ACTORS = ['anonymous', 'guest', 'user', 'operator', 'observer', 'machine'] as const;
-export type AuditActorKind = (typeof AUDIT_ACTORS)[number];
+type AuditActorKind = (typeof AUDIT_ACTORS)[number];
 
 /**
  *   done      answered below 400      refused  401, 403, or a token that was not even looked at (429)

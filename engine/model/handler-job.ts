@@ -7,7 +7,7 @@
 // A job that has ended, or that waits for its upload, is replaced by a new registration under its id. When the process of a
 // running job dies, the next process that checks marks the job as failed.
 
-import { hiddenCharacter } from './hidden-characters.ts';
+import { hiddenCharacter } from './file-name.ts';
 import type { UserId } from './ids.ts';
 
 export const HANDLER_STATUS = {

@@ -1,5 +1,5 @@
-// The dataset documents in the object store: metadata, manifest, upload error. Field names are those that existing buckets and
-// plugins rely on; http/installer maps the API's names to them.
+// The dataset documents in the object store: metadata, manifest, upload error, shares. Field names are those that existing
+// buckets and plugins rely on; http/installer maps the API's names to them.
 
 import { Failure } from '../runtime/failure.ts';
 import { type DatasetId, rootOf, type TargetId, type UserId } from './ids.ts';
@@ -23,7 +23,7 @@ export interface Publication {
   readonly citation?: string;
   readonly isPrimary: boolean;
 }
-export interface Contact {
+interface Contact {
   readonly firstName?: string;
   readonly middleName?: string;
   readonly lastName?: string;
@@ -32,15 +32,15 @@ export interface Contact {
   readonly country?: string;
   readonly isPrimary: boolean;
 }
-export interface LinkedDataset {
+interface LinkedDataset {
   readonly datasetUri: string;
   readonly sharesRecords: boolean;
 }
-export interface Organism {
+interface Organism {
   readonly species: string;
   readonly strain: string;
 }
-export interface DatasetCharacteristics {
+interface DatasetCharacteristics {
   readonly studyDesign?: string;
   readonly studyType?: string;
   readonly countries?: readonly string[];
@@ -51,16 +51,16 @@ export interface DatasetCharacteristics {
   readonly participantAges?: string;
   readonly sampleTypes?: readonly string[];
 }
-export interface ExternalIdentifiers {
+interface ExternalIdentifiers {
   readonly dois?: readonly { readonly doi: string; readonly description?: string }[];
   readonly hyperlinks?: readonly { readonly url: string; readonly description?: string }[];
   readonly bioprojectIds?: readonly { readonly id: string; readonly description?: string }[];
 }
-export interface Funding {
+interface Funding {
   readonly agency: string;
   readonly awardNumber: string;
 }
-export interface DatasetSource {
+interface DatasetSource {
   readonly url: string;
   readonly version: string;
 }
@@ -235,4 +235,29 @@ function fileEntries(raw: unknown): FileEntry[] {
     name: String(entry.name ?? entry.filename ?? ''),
     size: Number(entry.size ?? entry.fileSize ?? 0),
   }));
+}
+
+/** The two documents of a share: the owner's offer and the recipient's receipt. */
+export const OFFER_ACTIONS = ['grant', 'revoke'] as const;
+export type OfferAction = (typeof OFFER_ACTIONS)[number];
+
+export const RECEIPT_ACTIONS = ['accept', 'reject'] as const;
+export type ReceiptAction = (typeof RECEIPT_ACTIONS)[number];
+
+export const serialiseShare = (action: OfferAction | ReceiptAction): string => stringifyJson({ action });
+
+/** A document that contains neither is a `rejected` failure that names it. */
+export const parseOffer = (text: string, where: string): OfferAction => parseAction(text, where, OFFER_ACTIONS);
+export const parseReceipt = (text: string, where: string): ReceiptAction => parseAction(text, where, RECEIPT_ACTIONS);
+
+function parseAction<Action extends string>(text: string, where: string, allowed: readonly Action[]): Action {
+  let action: unknown;
+  try {
+    action = (parseJson(text) as { action?: unknown } | null)?.action;
+  } catch (cause) {
+    throw new Failure('rejected', `${where}: not JSON`, { cause });
+  }
+  const known = allowed.find((word) => word === action);
+  if (!known) throw new Failure('rejected', `${where}: 'action' must be one of ${allowed.join(', ')}`);
+  return known;
 }

@@ -1,6 +1,6 @@
-// Who works at the site, and who provides which dataset. Every change is recorded with its cause.
+// Who works at the site, who provides which dataset, and who is invited. Every change is recorded with its cause.
 
-import type { CuratedId } from '../model/access-request.ts';
+import type { CuratedId, SettledTerms } from '../model/access-request.ts';
 import type { UserId } from '../model/ids.ts';
 
 /** Who changes something, and when. `0` is the service itself or its administrator. */
@@ -72,4 +72,23 @@ export interface AccessProviders {
   /** False when there is no such provider. */
   setManager(providerId: number, isManager: boolean, cause: Cause, signal: AbortSignal): Promise<boolean>;
   remove(providerId: number, cause: Cause, signal: AbortSignal): Promise<boolean>;
+}
+
+/**
+ * Somebody without an account, who is invited by mail to create one. Once the account exists, the invitation becomes a record
+ * of its kind.
+ */
+export type Invitation = { readonly email: string; readonly datasetId: CuratedId } & (
+  | { readonly kind: 'provider'; readonly isManager: boolean }
+  | { readonly kind: 'end-user'; readonly terms: SettledTerms }
+);
+
+export interface AccessInvitations {
+  /** Stores the invitation and queues its mail. False when the address was written to within the last day. */
+  invite(invitation: Invitation, cause: Cause, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Creates the records that wait for the address, on behalf of whoever invited; existing records are unchanged. Invitations
+   * that another process created less than a second ago may be left for the next call.
+   */
+  redeem(email: string, user: UserId, at: Date, signal: AbortSignal): Promise<number>;
 }

@@ -1,4 +1,4 @@
-// Profiles of people. A missing profile is never a failure: show empty strings.
+// Profiles of people, and users by mail address. A missing profile is never a failure: show empty strings.
 
 import type { UserId } from '../model/ids.ts';
 
@@ -15,4 +15,9 @@ export interface Accounts {
   remember(profile: Profile, signal: AbortSignal): Promise<void>;
   /** The known profiles among the ids (at most 1,000 per call). */
   find(ids: readonly UserId[], signal: AbortSignal): Promise<ReadonlyMap<UserId, Profile>>;
+}
+
+export interface AddressBook {
+  /** Users with this address, as {@link addressKey} compares; at most 2. */
+  usersAt(email: string, signal: AbortSignal): Promise<readonly UserId[]>;
 }

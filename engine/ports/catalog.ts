@@ -5,7 +5,7 @@ import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import type { DatasetMetadata, FileEntry } from '../model/metadata.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
 import type { DatasetState, ImportStatus, InstallKind, InstallStatus, UploadStatus } from '../model/status.ts';
-import type { Lease } from './leases.ts';
+import type { Lease } from './jobs.ts';
 
 /** Identifies an object's content; in sync = both are equal. */
 export interface ObjectVersion {

@@ -1,6 +1,7 @@
-// The event log: one named channel per lane. Messages have a key that consumers filter by.
+// The event log has one named channel per lane; messages have a key that consumers filter by. The change queue delivers changes
+// of the object store.
 
-import type { TriggerEvent } from '../model/event.ts';
+import type { ObjectChange, TriggerEvent } from '../model/event.ts';
 
 export interface EventRecord {
   readonly channel: string;
@@ -34,4 +35,13 @@ export interface EventLog {
   ): Promise<void>;
   /** The next event id; an integer below 2^53, unique among all processes. */
   nextEventId(signal: AbortSignal): Promise<number>;
+}
+
+/** Changes of the object store: at least once, in no particular order. */
+export interface ChangeQueue {
+  /**
+   * Delivers batches (1..500) until the signal aborts, then resolves. A batch is acknowledged after `handle` resolved; when it
+   * rejects, the rejection is logged and the batch is redelivered later.
+   */
+  consume(handle: (changes: readonly ObjectChange[]) => Promise<void>, signal: AbortSignal): Promise<void>;
 }

@@ -1,4 +1,5 @@
-// Records of handler jobs. The caller passes the times: a job is absent from the instant at which it expires.
+// Records of handler jobs, and totals of the handler service. The caller passes the times: a job is absent from the instant at
+// which it expires.
 
 import type { HandlerState, JobRegistration } from '../model/handler-job.ts';
 import type { UserId } from '../model/ids.ts';
@@ -13,7 +14,7 @@ export interface NewHandlerJob {
   readonly expires: Date;
 }
 
-export interface HandlerResult {
+interface HandlerResult {
   readonly fileName: string;
   readonly bytes: number;
   /** From this instant on it can no longer be fetched. */
@@ -81,4 +82,50 @@ export interface HandlerJobs {
   due(now: Date, limit: number, signal: AbortSignal): Promise<readonly DueHandlerJob[]>;
   /** Call this after the objects were removed. A job that was registered again meanwhile is a different job and stays. */
   forget(due: DueHandlerJob, signal: AbortSignal): Promise<void>;
+}
+
+/** Totals over all processes of the service and their restarts (docs/contract/handler.md#health). */
+export interface HandlerCounts {
+  /** Responses by HTTP status. */
+  readonly byStatus: Readonly<Record<number, number>>;
+  /** Uploads received completely. */
+  readonly uploads: number;
+  readonly uploadedBytes: number;
+  /** Bytes of the largest upload. */
+  readonly largest: number;
+  /** Runs that ended, successfully or not. */
+  readonly runs: number;
+  readonly runMs: number;
+  readonly longestMs: number;
+}
+
+export const NO_COUNTS: HandlerCounts = {
+  byStatus: {},
+  uploads: 0,
+  uploadedBytes: 0,
+  largest: 0,
+  runs: 0,
+  runMs: 0,
+  longestMs: 0,
+};
+
+export interface HandlerStatistics {
+  /** Adds counts and sums, keeps the larger of two maxima; all or nothing. */
+  add(counts: HandlerCounts, signal: AbortSignal): Promise<void>;
+  read(signal: AbortSignal): Promise<HandlerCounts>;
+}
+
+export function sumOf(a: HandlerCounts, b: HandlerCounts): HandlerCounts {
+  const byStatus: Record<number, number> = { ...a.byStatus };
+  for (const [status, count] of Object.entries(b.byStatus))
+    byStatus[Number(status)] = (byStatus[Number(status)] ?? 0) + count;
+  return {
+    byStatus,
+    uploads: a.uploads + b.uploads,
+    uploadedBytes: a.uploadedBytes + b.uploadedBytes,
+    largest: Math.max(a.largest, b.largest),
+    runs: a.runs + b.runs,
+    runMs: a.runMs + b.runMs,
+    longestMs: Math.max(a.longestMs, b.longestMs),
+  };
 }

@@ -1,8 +1,7 @@
 // Runs the handler jobs of this process: places to run in, one folder per job, and counts of what was done.
 
 import type { Traceparent } from '../model/traceparent.ts';
-import type { HandlerJob } from './handler-jobs.ts';
-import type { HandlerCounts } from './handler-statistics.ts';
+import type { HandlerCounts, HandlerJob } from './handler-jobs.ts';
 
 export type PackageKind = 'zip' | 'tar.gz';
 

@@ -11,7 +11,7 @@ import type { DatasetMetadata, FileEntry } from '../model/metadata.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
 import type { Traceparent } from '../model/traceparent.ts';
 import type { ObjectVersion } from './catalog.ts';
-import type { Lease } from './leases.ts';
+import type { Lease } from './jobs.ts';
 
 /** What was received: data files under raw/, or a URL to fetch. */
 export type UploadSource = (

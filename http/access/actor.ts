@@ -1,5 +1,5 @@
-// Whoever calls, with the roles that decide what they may do. Roles are looked up before anything else is, so that a
-// refusal tells nothing about what exists.
+// The caller, with the roles that decide what the caller may do. Roles are looked up before anything else, so that a refusal
+// does not reveal what exists.
 
 import type { CuratedId } from '../../engine/model/access-request.ts';
 import type { UserId } from '../../engine/model/ids.ts';
@@ -10,7 +10,7 @@ import { forbidden } from '../kernel/pipeline/errors.ts';
 import type { AskedDatasetOptions } from './asked-dataset.ts';
 
 export interface Actor {
-  /** Undefined for whoever has the Admin-Token, and for guests, who may change nothing. */
+  /** Undefined for callers with the Admin-Token, and for guests, who may change nothing. */
   readonly userId: UserId | undefined;
   readonly roles: Roles;
 }
@@ -29,11 +29,11 @@ const NOBODY: Actor = {
   roles: { isStaff: false, isOwner: false, isProvider: false, isManager: false },
 };
 
-/** The user; undefined for a guest, whose number may be that of somebody who is none. */
+/** The user's id; undefined for a guest, whose id may be that of a user. */
 export const registered = ({ caller }: RequestContext): UserId | undefined =>
   caller.kind === 'user' ? caller.userId : undefined;
 
-/** @param dataset for the roles that go with one */
+/** @param dataset the dataset to look up roles for; undefined = only roles at the site */
 export async function actorOf(
   { roles }: Pick<ActorOptions, 'roles'>,
   context: RequestContext,
@@ -45,7 +45,7 @@ export async function actorOf(
   return { userId, roles: await roles.roles(userId, dataset, context.signal) };
 }
 
-/** Of what the actor changes now. */
+/** The cause that is recorded with a change by this actor. */
 export const causeOf = ({ userId }: Actor, clock: Clock): Cause => ({ user: userId ?? '0', at: new Date(clock.now()) });
 
 export function demandStaff({ roles }: Actor): void {
@@ -56,7 +56,7 @@ export function demandOwner({ roles }: Actor): void {
   if (!roles.isOwner) throw forbidden('only site owners may do this');
 }
 
-/** Owners, and the managers of the dataset that the roles are for. */
+/** True for site owners, and for managers of the dataset that the roles are for. */
 export const governs = ({ roles }: Actor): boolean => roles.isOwner || roles.isManager;
 
 export function demandGoverning(actor: Actor): void {

@@ -1,27 +1,52 @@
-// POST /dataset-end-users: anybody asks for access for themselves; site owners and managers of a dataset enter others.
-// Whether the caller may is decided before it is looked who has an address, so that nobody else's mail is set off.
+// POST /dataset-end-users: users request access for themselves; site owners and managers of a dataset enter others. Permission
+// is checked before a mail address is looked up, so that an unauthorized caller cannot cause a mail.
 
-import { keptDuration, type RequestTerms, settleTerms } from '../../engine/model/access-request.ts';
-import type { RestrictionLevel } from '../../engine/model/access-rights.ts';
+import { addressKey } from '../../engine/model/access-mail.ts';
+import {
+  keptDuration,
+  REQUEST_STATUSES,
+  type RequestTerms,
+  type RestrictionLevel,
+  settleTerms,
+} from '../../engine/model/access-request.ts';
 import type { UserId } from '../../engine/model/ids.ts';
-import { addressKey } from '../../engine/model/mail-address.ts';
-import type { AccessCatalogue } from '../../engine/ports/access-catalogue.ts';
-import type { AccessInvitations } from '../../engine/ports/access-invitations.ts';
-import type { AddressBook } from '../../engine/ports/address-book.ts';
-import type { EndUsers } from '../../engine/ports/end-users.ts';
+import type { AccessCatalogue } from '../../engine/ports/access-datasets.ts';
+import type { AccessInvitations } from '../../engine/ports/access-people.ts';
+import type { EndUsers } from '../../engine/ports/access-requests.ts';
+import type { AddressBook } from '../../engine/ports/accounts.ts';
 import { jsonBody } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import type { Faults } from '../kernel/input/faults.ts';
+import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { conflict, forbidden } from '../kernel/pipeline/errors.ts';
 import { answer, refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { type ActorOptions, actorOf, causeOf, demandGoverning } from './actor.ts';
 import { askedDataset, isAskable } from './asked-dataset.ts';
-import { parseDate } from './dates.ts';
-import { findInvitee, type Invitee, readInvitee } from './invitee.ts';
+import { CLOSED, documented, level, parseDate, text } from './bodies.ts';
+import { findInvitee, type Invitee, readInvitee } from './people.ts';
 import { unknownDataset, writtenToday } from './providers.ts';
-import { documented, EndUserCreated, NewEndUser } from './schema.ts';
+
+const NewEndUser = Type.Object(
+  {
+    userId: Type.Optional(Type.Unknown()),
+    email: Type.Optional(Type.String()),
+    datasetId: Type.String(),
+    purpose: text,
+    researchQuestion: text,
+    analysisPlan: text,
+    disseminationPlan: text,
+    priorAuth: text,
+    startDate: Type.Optional(Type.String()),
+    duration: Type.Optional(Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER })),
+    restrictionLevel: Type.Optional(level),
+    approvalStatus: Type.Optional(Type.Enum([...REQUEST_STATUSES])),
+    denialReason: Type.Optional(text),
+  },
+  CLOSED,
+);
+const EndUserCreated = Type.Object({ created: Type.Boolean(), endUserId: Type.Optional(Type.String()) });
 
 export interface EndUserCreateOptions extends ActorOptions {
   readonly catalogue: Pick<AccessCatalogue, 'find'>;
@@ -33,7 +58,7 @@ export interface EndUserCreateOptions extends ActorOptions {
 type Body = Partial<Awaited<ReturnType<ReturnType<typeof reader>>>['body']>;
 const reader = () => jsonBody(NewEndUser);
 
-/** Only for others to say. */
+/** Fields that a requester may not set. */
 const DECIDED_BY_OTHERS = ['startDate', 'restrictionLevel', 'approvalStatus', 'denialReason'] as const;
 
 export function endUserCreateRoute(options: EndUserCreateOptions): Route {
@@ -90,7 +115,7 @@ async function create(
 
   const cause = causeOf(actor, options.clock);
   const person = forSelf ? context.userId : await findInvitee(invitee, options.addresses, faults, signal);
-  // The caller's own account may have another address than the token says.
+  // The address may belong to the caller's own account although the token has another one.
   const ownTerms = forSelf || person === context.userId;
   if (ownTerms) demandUndecided(body);
   const wanted = ownTerms ? askedTerms(body, dataset.restrictionLevel, now) : givenTerms(body, startDate);
@@ -127,7 +152,7 @@ function isSelf(invitee: Invitee, { caller, userId }: RequestContext): boolean {
 
 function demandUndecided(body: Body): void {
   const decided = DECIDED_BY_OTHERS.find((field) => body[field] !== undefined);
-  // Zero is what forms send for no duration.
+  // Forms send zero when no duration was entered.
   const field = decided ?? (body.duration ? 'duration' : undefined);
   if (field !== undefined) throw forbidden(`'${field}' of an own request is decided by others`);
 }

@@ -1,5 +1,6 @@
-// /dataset-end-users: the list, and reading, changing and removing one. Who may is decided by the id alone, which names
-// person and dataset; only then is looked whether there is such a request.
+// /dataset-end-users: lists, reads, changes and removes access requests. The id names person and dataset. Permission is decided
+// by the id alone, before the request is looked up, so that a refusal does not reveal whether it exists. POST
+// /approve-eligible-access-requests approves requests whose waiting time is over; a timer does the same.
 
 import {
   type AccessRequest,
@@ -8,8 +9,11 @@ import {
   formatEndUserId,
   type RequestKey,
 } from '../../engine/model/access-request.ts';
+import type { UserId } from '../../engine/model/ids.ts';
+import type { AccessApprovals, EndUsers } from '../../engine/ports/access-requests.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
-import type { EndUsers } from '../../engine/ports/end-users.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { badRequest, forbidden, type HttpError, notFound } from '../kernel/pipeline/errors.ts';
 import { pageOf, pageParameters } from '../kernel/pipeline/paging.ts';
@@ -17,11 +21,43 @@ import { answer, refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { type Actor, type ActorOptions, actorOf, causeOf, governs } from './actor.ts';
 import { askedDataset, askedRequest } from './asked-dataset.ts';
+import { level, PatchItems, paged, readPatch, User } from './bodies.ts';
 import { decidePatch } from './end-user-patch.ts';
-import { requestTag, showRequest } from './end-user-view.ts';
-import { readPatch } from './json-patch.ts';
-import { emptyListing, sendPage, showUsers } from './people.ts';
-import { EndUser, EndUserList, PatchItems } from './schema.ts';
+import { emptyListing, type ShownUser, sendPage, showUsers } from './people.ts';
+
+const EndUser = Type.Object({
+  user: User,
+  datasetId: Type.String(),
+  startDate: Type.Optional(Type.String({ format: 'date-time' })),
+  duration: Type.Optional(Type.Integer({ format: 'int64', description: 'Days; -1 = no end' })),
+  restrictionLevel: level,
+  purpose: Type.String(),
+  researchQuestion: Type.String(),
+  analysisPlan: Type.String(),
+  disseminationPlan: Type.String(),
+  approvalStatus: Type.Enum([...APPROVAL_STATUSES]),
+  denialReason: Type.Optional(Type.String()),
+  priorAuth: Type.String(),
+});
+const EndUserList = paged(EndUser);
+
+const showRequest = (request: AccessRequest, user: (id: UserId) => ShownUser): object => ({
+  user: user(request.userId),
+  datasetId: request.datasetId,
+  startDate: request.startDate.toISOString(),
+  duration: request.durationDays,
+  restrictionLevel: request.restrictionLevel,
+  purpose: request.purpose,
+  researchQuestion: request.researchQuestion,
+  analysisPlan: request.analysisPlan,
+  disseminationPlan: request.disseminationPlan,
+  approvalStatus: request.approvalStatus,
+  ...(request.denialReason === '' ? {} : { denialReason: request.denialReason }),
+  priorAuth: request.priorAuth,
+});
+
+/** Differs after each change, and for a request that was removed and created again. */
+const requestTag = ({ id, version }: AccessRequest): string => `"${id}.${version}"`;
 
 export interface EndUsersOptions extends ActorOptions {
   readonly endUsers: EndUsers;
@@ -130,7 +166,7 @@ async function list(options: EndUsersOptions, context: RequestContext): Promise<
   if (!roles.isStaff && !roles.isProvider) throw forbidden("only staff and the dataset's providers may see this");
   const status = context.query.approval as ApprovalStatus | undefined;
   const request = pageOf(context.query, DEFAULT_LIMIT);
-  // Nobody has a row for what was not requested, and none is for a dataset that cannot be.
+  // There are no rows for the status `unrequested`, and none for an id that no dataset can have.
   const none = status === 'unrequested' || (asked !== '' && !dataset);
   const filter = { ...request, ...(dataset ? { dataset } : {}), ...(none || !status ? {} : { status }) };
   const page = none ? emptyListing() : await options.endUsers.list(filter, context.signal);
@@ -168,13 +204,13 @@ async function remove(options: EndUsersOptions, context: RequestContext): Promis
   context.empty(204);
 }
 
-/** The request of the path, and the caller with the roles for its dataset. */
+/** The key of the request in the path, and the caller with the roles for its dataset. */
 async function addressed(
   options: EndUsersOptions,
   context: RequestContext,
 ): Promise<{ readonly key: RequestKey; readonly actor: Actor }> {
   const key = await askedRequest(options, context.param('id'), context.signal);
-  // Nothing is told by this: no request can have such an id.
+  // This reveals nothing: no request can have such an id.
   if (!key) throw absent(context);
   return { key, actor: await actorOf(options, context, key.datasetId) };
 }
@@ -186,3 +222,25 @@ const notTheirs = (key: RequestKey): HttpError =>
 
 const absent = (context: RequestContext): HttpError =>
   notFound(`there is no request '${context.param('id').slice(0, 96)}'`);
+
+export interface ApprovalsOptions {
+  readonly approvals: AccessApprovals;
+  readonly clock: Clock;
+}
+
+export function approvalsRoute({ approvals, clock }: ApprovalsOptions): Route {
+  return {
+    method: 'POST',
+    needsNoRoom: true,
+    path: '/approve-eligible-access-requests',
+    access: 'admin',
+    operationId: 'approveEligibleAccessRequests',
+    summary: 'Approves requests whose waiting time is over',
+    responses: { 204: { description: 'Done' }, ...refusals({ 403: 'The Admin-Token is wrong' }) },
+    handler: async (context) => {
+      const approved = await approvals.approveWaited(new Date(clock.now()), context.signal);
+      context.log.info({ approved }, 'requests were approved by waiting, on demand');
+      context.empty(204);
+    },
+  };
+}

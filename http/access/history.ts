@@ -1,18 +1,58 @@
-// GET /history: what was changed about access requests, newest first. Owners see all, managers what concerns their
-// datasets, everybody else nothing. Words are in upper case here, unlike anywhere else: deployed clients know no others.
+// GET /history: changes of access requests, newest first. Owners see all, managers those of their datasets, everybody else
+// none. Unlike elsewhere, enum values are in upper case, because deployed clients know no other form.
 
+import { REQUEST_STATUSES, RESTRICTION_LEVELS } from '../../engine/model/access-request.ts';
 import type { UserId } from '../../engine/model/ids.ts';
-import type { AccessHistory, HistoryEntry } from '../../engine/ports/access-history.ts';
+import type { AccessHistory, HistoryEntry } from '../../engine/ports/access-requests.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
 import { jsonReport } from '../kernel/answers/json-text.ts';
+import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { pageOf, pageParameters } from '../kernel/pipeline/paging.ts';
 import { answer, refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { type ActorOptions, actorOf } from './actor.ts';
-import { dateTimeOnly } from './dates.ts';
-import { type ShownUser, showUsers } from './people.ts';
-import { History } from './schema.ts';
+import { count, dateTimeOnly, id } from './bodies.ts';
+import { type ShowUser, showUsers } from './people.ts';
+
+const inUpperCase = (words: readonly string[]) => Type.Enum(words.map((word) => word.toUpperCase()));
+
+const HistoryUser = Type.Object({
+  userID: Type.Unsafe<string>({ type: 'integer', format: 'int64', minimum: 0 }),
+  firstName: Type.String(),
+  lastName: Type.String(),
+  email: Type.String(),
+  organization: Type.String(),
+});
+
+const History = Type.Object({
+  meta: Type.Object({ rows: count, offset: count }),
+  results: Type.Array(
+    Type.Object({
+      cause: Type.Object({
+        user: HistoryUser,
+        action: Type.Enum(['CREATE', 'UPDATE', 'DELETE']),
+        timestamp: Type.String(),
+      }),
+      row: Type.Object({
+        endUserID: id,
+        user: HistoryUser,
+        datasetPresenterID: Type.String(),
+        restrictionLevel: inUpperCase(RESTRICTION_LEVELS),
+        approvalStatus: inUpperCase(REQUEST_STATUSES),
+        startDate: Type.String(),
+        duration: Type.Integer(),
+        purpose: Type.String(),
+        researchQuestion: Type.String(),
+        analysisPlan: Type.String(),
+        priorAuth: Type.String(),
+        denialReason: Type.String(),
+        dateDenied: Type.Optional(Type.String({ description: 'Absent while not denied' })),
+        allowSelfEdits: Type.Boolean(),
+      }),
+    }),
+  ),
+});
 
 export interface HistoryOptions extends ActorOptions {
   readonly history: AccessHistory;
@@ -60,7 +100,7 @@ async function* shown(
   }
 }
 
-function show({ cause, action, at, endUserId, userId, datasetId, terms }: HistoryEntry, user: Users): object {
+function show({ cause, action, at, endUserId, userId, datasetId, terms }: HistoryEntry, user: ShowUser): object {
   return {
     cause: { user: historyUser(cause, user), action, timestamp: dateTimeOnly(at) },
     row: {
@@ -82,9 +122,7 @@ function show({ cause, action, at, endUserId, userId, datasetId, terms }: Histor
   };
 }
 
-type Users = (id: UserId) => ShownUser;
-
-function historyUser(id: UserId | '0', user: Users): object {
+function historyUser(id: UserId | '0', user: ShowUser): object {
   if (id === '0') return { userID: id, firstName: 'system', lastName: '', email: '', organization: '' };
   const { firstName, lastName, email, organization } = user(id);
   return { userID: id, firstName, lastName, email, organization };

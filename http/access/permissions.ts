@@ -1,36 +1,77 @@
-// /permissions: what the caller may do with which dataset. No install target is asked.
+// /permissions: what the caller may do with each dataset. Reads the cache only, never an install target.
 
 import { Readable } from 'node:stream';
-import type { ApprovalStatus } from '../../engine/model/access-request.ts';
 import {
   type ActionAuthorization,
   ALL_ACTIONS,
+  APPROVAL_STATUSES,
+  type ApprovalStatus,
   actionsFor,
   isInForce,
   METADATA_ACTIONS,
-} from '../../engine/model/access-rights.ts';
-import { readsFiles, readsMetadata, type Standing } from '../../engine/model/dataset-reading.ts';
+} from '../../engine/model/access-request.ts';
 import { parseDatasetId, type UserId } from '../../engine/model/ids.ts';
-import type { AccessCatalogue, CuratedDataset, Part, PartBatch } from '../../engine/ports/access-catalogue.ts';
+import { readsFiles, readsMetadata, type Standing } from '../../engine/model/status.ts';
+import type {
+  AccessCatalogue,
+  CuratedDataset,
+  Part,
+  PartBatch,
+  UserStudies,
+  UserStudy,
+} from '../../engine/ports/access-datasets.ts';
 import type { Grants } from '../../engine/ports/grants.ts';
-import type { UserStudies, UserStudy } from '../../engine/ports/user-studies.ts';
 import { startingWith } from '../../engine/runtime/items.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { jsonMapReport } from '../kernel/answers/json-text.ts';
+import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { notFound } from '../kernel/pipeline/errors.ts';
 import { answer, refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { registered } from './actor.ts';
-import { Permissions, StudyPermission } from './schema.ts';
-import type { StudyIds } from './study-ids.ts';
+import type { StudyIds } from './asked-dataset.ts';
+
+const Actions = Type.Object({
+  studyMetadata: Type.Boolean(),
+  subsetting: Type.Boolean(),
+  visualizations: Type.Boolean(),
+  resultsFirstPage: Type.Boolean(),
+  resultsAll: Type.Boolean(),
+});
+
+const PermissionEntry = Type.Object({
+  studyId: Type.String(),
+  sha1Hash: Type.String(),
+  displayName: Type.String(),
+  shortDisplayName: Type.String(),
+  description: Type.String(),
+  isUserStudy: Type.Boolean(),
+  type: Type.Enum(['provider', 'end-user']),
+  actionAuthorization: Actions,
+  isManager: Type.Boolean(),
+  accessRequestStatus: Type.Enum([...APPROVAL_STATUSES]),
+});
+
+const Permissions = Type.Object({
+  isStaff: Type.Optional(Type.Boolean()),
+  isOwner: Type.Optional(Type.Boolean()),
+  perDataset: Type.Record(Type.String(), PermissionEntry),
+});
+
+const StudyPermission = Type.Object({
+  studyId: Type.String(),
+  datasetId: Type.String(),
+  isUserStudy: Type.Boolean(),
+  actionAuthorization: Actions,
+});
 
 export interface PermissionsOptions {
   readonly clock: Clock;
   readonly catalogue: Pick<AccessCatalogue, 'parts' | 'partIn'>;
   readonly userStudies: UserStudies;
   readonly grants: Grants;
-  /** Whether every curated dataset is listed when the request does not say. */
+  /** Whether every curated dataset is listed if the request has no `all`. */
   readonly listAll: boolean;
   readonly studyIds: StudyIds;
 }
@@ -102,7 +143,7 @@ async function listAll(options: PermissionsOptions, context: RequestContext): Pr
   const now = options.clock.now();
   const entries = async function* (): AsyncGenerator<readonly NamedEntry[], void, undefined> {
     for await (const { parts } of startingWith(first.done ? [] : [first.value], partBatches)) {
-      // Of their own studies people see more than what they asked for.
+      // The user's own studies are listed below, with more rights than a request gives.
       for (const part of parts) if (own.roots.has(part.dataset.datasetId)) asked.set(part.dataset.datasetId, part);
       const others = parts.filter((part) => !own.roots.has(part.dataset.datasetId));
       const curated = others.filter((part) => part.dataset.owner === undefined);
@@ -113,17 +154,17 @@ async function listAll(options: PermissionsOptions, context: RequestContext): Pr
       yield studies.map((study) => userEntry(options, study, asked.get(study.root), now));
   };
   const head = { ...(isStaff ? { isStaff } : {}), ...(isOwner ? { isOwner } : {}) };
-  // Also when it is empty: pages of deployed front ends look into it without asking.
+  // `perDataset` is sent even if it is empty, because deployed front ends rely on it.
   await jsonMapReport(context, { head, name: 'perDataset', entries: entries() });
 }
 
 interface OwnStudies {
-  /** All originals of theirs. */
+  /** The originals of all of them. */
   readonly roots: ReadonlySet<string>;
   readonly batches: AsyncIterable<readonly UserStudy[]>;
 }
 
-/** Mostly there is one batch, which names all. */
+/** Usually there is one batch, which has all roots. */
 async function ownStudies(
   { userStudies }: PermissionsOptions,
   user: UserId | undefined,
@@ -137,7 +178,7 @@ async function ownStudies(
   return { roots: new Set(roots), batches: startingWith(begun, batches) };
 }
 
-/** Users' datasets that somebody asked for, or provides, and may know of. */
+/** Users' datasets that the user requested access to, or provides, and whose metadata the user may read. */
 async function* askedStudies(
   options: PermissionsOptions,
   user: UserId,
@@ -164,7 +205,7 @@ async function one(options: PermissionsOptions, context: RequestContext): Promis
   const userId = registered(context);
   const asked = context.param('study');
   const absent = (): Error => notFound(`there is no study '${asked.slice(0, 64)}'`);
-  // No database could look for it.
+  // PostgreSQL cannot store such text.
   if (asked.includes('\u0000') || !asked.isWellFormed()) throw absent();
   const found = await options.catalogue.partIn(userId, asked, signal);
   if (found && found.part.dataset.owner === undefined) {
@@ -194,7 +235,7 @@ const standingOf = ({ visibility, part }: UserStudy, granted: boolean): Standing
   granted,
 });
 
-/** Whoever may read the files may do everything, others may read about it. */
+/** Whoever may read the files may do everything. Others may read the metadata. */
 const userActions = (study: UserStudy, granted: boolean): ActionAuthorization =>
   readsFiles(standingOf(study, granted)) ? ALL_ACTIONS : METADATA_ACTIONS;
 
@@ -219,7 +260,7 @@ function curatedEntry(part: Part, isStaff: boolean, nowMs: number): Entry {
   };
 }
 
-/** @param asked what the user has to do with the dataset beside owning it or having accepted it */
+/** @param asked the user's role as provider, or the user's request, besides owning the dataset or having accepted it */
 function userEntry(
   { studyIds }: Pick<PermissionsOptions, 'studyIds'>,
   study: UserStudy,

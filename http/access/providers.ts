@@ -1,13 +1,12 @@
 // /dataset-providers: who provides which dataset. Staff and the dataset's providers see the list; owners and the dataset's
 // managers change it.
 
-import type { AccessCatalogue } from '../../engine/ports/access-catalogue.ts';
-import type { AccessInvitations } from '../../engine/ports/access-invitations.ts';
-import type { AccessProviders } from '../../engine/ports/access-people.ts';
-import type { Accounts } from '../../engine/ports/accounts.ts';
-import type { AddressBook } from '../../engine/ports/address-book.ts';
+import type { AccessCatalogue } from '../../engine/ports/access-datasets.ts';
+import type { AccessInvitations, AccessProviders } from '../../engine/ports/access-people.ts';
+import type { Accounts, AddressBook } from '../../engine/ports/accounts.ts';
 import { jsonBody } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
+import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { badRequest, conflict, forbidden, notFound, tooMany } from '../kernel/pipeline/errors.ts';
 import { pageOf, pageParameters } from '../kernel/pipeline/paging.ts';
@@ -15,10 +14,23 @@ import { answer, refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { type Actor, type ActorOptions, actorOf, causeOf, demandGoverning } from './actor.ts';
 import { askedDataset, isAskable } from './asked-dataset.ts';
-import { findInvitee, readInvitee } from './invitee.ts';
-import { readFlagPatch } from './json-patch.ts';
-import { emptyListing, rowId, sendPage } from './people.ts';
-import { documented, NewProvider, PatchItems, ProviderCreated, ProviderList } from './schema.ts';
+import { CLOSED, documented, id, PatchItems, paged, readFlagPatch, User } from './bodies.ts';
+import { emptyListing, findInvitee, readInvitee, rowId, sendPage } from './people.ts';
+
+const NewProvider = Type.Object(
+  {
+    datasetId: Type.String(),
+    userId: Type.Optional(Type.Unknown()),
+    email: Type.Optional(Type.String()),
+    isManager: Type.Boolean(),
+  },
+  CLOSED,
+);
+
+const ProviderList = paged(
+  Type.Object({ providerId: id, datasetId: Type.String(), user: User, isManager: Type.Boolean() }),
+);
+const ProviderCreated = Type.Object({ created: Type.Boolean(), providerId: Type.Optional(id) });
 
 export interface ProvidersOptions extends ActorOptions {
   readonly catalogue: Pick<AccessCatalogue, 'find'>;
@@ -29,7 +41,7 @@ export interface ProvidersOptions extends ActorOptions {
 }
 
 const DEFAULT_LIMIT = 1_000;
-export const DAY_SECONDS = 86_400;
+const DAY_SECONDS = 86_400;
 
 export function providerRoutes(options: ProvidersOptions): readonly Route[] {
   const access = 'user';
@@ -159,7 +171,7 @@ async function list(options: ProvidersOptions, context: RequestContext): Promise
   }));
 }
 
-/** The provider of the path, whose dataset the caller governs; to others none exists and each is refused alike. */
+/** The provider in the path. Callers who do not govern its dataset get 403, whether or not it exists. */
 async function governed(
   options: ProvidersOptions,
   context: RequestContext,

@@ -1,10 +1,9 @@
-// The routes of the dataset access service, with everything they stand on handed in.
+// The routes of the dataset access service, and what they depend on.
 
 import { type HealthOptions, healthRoute } from '../kernel/pipeline/ops.ts';
 import type { Route, RouteParameter } from '../kernel/pipeline/route.ts';
-import { type ApprovalsOptions, approvalsRoute } from './approvals.ts';
 import { type EndUserCreateOptions, endUserCreateRoute } from './end-user-create.ts';
-import { type EndUsersOptions, endUserRoutes } from './end-users.ts';
+import { type ApprovalsOptions, approvalsRoute, type EndUsersOptions, endUserRoutes } from './end-users.ts';
 import { type HistoryOptions, historyRoute } from './history.ts';
 import { type PermissionsOptions, permissionRoutes } from './permissions.ts';
 import { type ProvidersOptions, providerRoutes } from './providers.ts';

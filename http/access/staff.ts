@@ -1,20 +1,25 @@
-// /staff: who works at the site. Staff see the list, owners change it; the administrator's token counts as an owner's, so
-// that there can be a first one. The last owner stays.
+// /staff: who works at the site. Staff see the list, owners change it. The administrator's token counts as an owner's, so that
+// a first owner can be added. The last owner cannot be removed.
 
 import { parseUserId } from '../../engine/model/ids.ts';
 import type { AccessStaff, StaffChange } from '../../engine/ports/access-people.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
 import { jsonBody } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
+import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { conflict, notFound } from '../kernel/pipeline/errors.ts';
 import { pageOf, pageParameters } from '../kernel/pipeline/paging.ts';
 import { answer, refusals } from '../kernel/pipeline/responses.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { type ActorOptions, actorOf, causeOf, demandOwner, demandStaff } from './actor.ts';
-import { readFlagPatch } from './json-patch.ts';
+import { documented, id, PatchItems, paged, readFlagPatch, User } from './bodies.ts';
 import { rowId, sendPage } from './people.ts';
-import { documented, NewStaff, PatchItems, StaffCreated, StaffList } from './schema.ts';
+
+const NewStaff = Type.Object({ userId: Type.Unknown(), isOwner: Type.Boolean() });
+
+const StaffList = paged(Type.Object({ staffId: id, user: User, isOwner: Type.Boolean() }));
+const StaffCreated = Type.Object({ staffId: id });
 
 export interface StaffOptions extends ActorOptions {
   readonly staff: AccessStaff;

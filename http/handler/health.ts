@@ -2,8 +2,8 @@
 
 import { constants } from 'node:fs';
 import { access, statfs } from 'node:fs/promises';
+import type { HandlerCounts } from '../../engine/ports/handler-jobs.ts';
 import type { HandlerPlaces } from '../../engine/ports/handler-runs.ts';
-import type { HandlerCounts } from '../../engine/ports/handler-statistics.ts';
 import { transient } from '../../engine/runtime/failure.ts';
 import { HttpError } from '../kernel/pipeline/errors.ts';
 import { findProgram } from '../kernel/pipeline/find-program.ts';

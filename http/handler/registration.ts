@@ -1,9 +1,9 @@
 // The body of PUT /job/{job-id}: what cannot be read is 400, what can be read and is wrong 422 with one text per key.
 
 import type { IncomingMessage } from 'node:http';
+import { hiddenCharacter, hiddenWords } from '../../engine/model/file-name.ts';
 import { HANDLER_ORIGINS, type HandlerOrigin, type JobRegistration } from '../../engine/model/handler-job.ts';
 import { optionLike } from '../../engine/model/handler-template.ts';
-import { hiddenCharacter, hiddenWords } from '../../engine/model/hidden-characters.ts';
 import { parseUserId, type UserId } from '../../engine/model/ids.ts';
 import { decodeDocument } from '../../engine/model/utf8.ts';
 import { isJsonType, parseJsonText, readBytes } from '../kernel/bodies/body.ts';

@@ -1,56 +1,48 @@
-// The installer's routes, with everything they stand on handed in.
+// The routes of the installer API, and what they depend on.
 
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
 import type { AuditLog } from '../../engine/ports/audit-log.ts';
-import type { PrunerControl, ReconcilerControl } from '../../engine/ports/daemon-orders.ts';
 import type { DatasetEdits } from '../../engine/ports/dataset-edits.ts';
-import type { DatasetQueries } from '../../engine/ports/dataset-queries.ts';
-import type { DatasetReports } from '../../engine/ports/dataset-reports.ts';
-import type { FailedInstalls } from '../../engine/ports/failed-installs.ts';
+import type { DatasetQueries, DatasetReports } from '../../engine/ports/dataset-queries.ts';
 import type { Grants } from '../../engine/ports/grants.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
-import type { JobAdmin } from '../../engine/ports/job-admin.ts';
-import type { Jobs } from '../../engine/ports/jobs.ts';
-import type { KeptBytes } from '../../engine/ports/kept-bytes.ts';
+import type { JobAdmin, Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
-import type { ProcessSettings } from '../../engine/ports/process-settings.ts';
+import type {
+  FailedInstalls,
+  ProcessSettings,
+  PrunerControl,
+  ReconcilerControl,
+} from '../../engine/ports/process-control.ts';
+import type { KeptBytes } from '../../engine/ports/storage-room.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
-import { allDatasetsRoute } from './admin/all-datasets.ts';
 import { auditRoute } from './admin/audit.ts';
 import { clearFailedRoutes } from './admin/clear-failed.ts';
-import { datasetReportRoute } from './admin/dataset-report.ts';
-import { failedImportsRoute } from './admin/failed-imports.ts';
-import { failedInstallsRoute } from './admin/failed-installs.ts';
-import { jobRetryRoute } from './admin/job-retry.ts';
-import { jobsReportRoute } from './admin/jobs-report.ts';
+import { pruneRoutes, reconcileRoutes } from './admin/daemons.ts';
+import { allDatasetsRoute, datasetReportRoute } from './admin/dataset-reports.ts';
+import { failedImportsRoute, failedInstallsRoute } from './admin/failed-reports.ts';
+import { jobRetryRoute, jobsReportRoute } from './admin/jobs.ts';
 import { objectListingRoute } from './admin/object-listing.ts';
 import { processSettingsRoutes } from './admin/process-settings.ts';
 import { proxyUploadRoute } from './admin/proxy-upload.ts';
-import { pruneRoutes } from './admin/prune.ts';
 import { purgeDatasetRoute } from './admin/purge-dataset.ts';
-import { reconcileRoutes } from './admin/reconcile.ts';
-import { deleteRoute } from './changes/delete.ts';
-import { patchRoute } from './changes/patch.ts';
-import { shareRoutes } from './changes/shares.ts';
-import { undeleteRoute } from './changes/undelete.ts';
-import { DetailsCheck } from './checks/details-check.ts';
-import { PatchCheck } from './checks/patch-check.ts';
-import type { InstallStatusSource } from './details/dataset-reader.ts';
-import { detailsRoute } from './details/details.ts';
+import { detailsRoute, type InstallStatusSource } from './dataset-details.ts';
+import { deleteRoute, undeleteRoute } from './deletion.ts';
 import { downloadRoutes } from './files/downloads.ts';
 import { filesRoute } from './files/files.ts';
 import { folderRoutes } from './files/folder-routes.ts';
 import { storedDocumentRoutes } from './files/stored-documents.ts';
-import { communityRoute } from './listings/community.ts';
-import { listRoute } from './listings/list.ts';
-import { shareOffersRoute } from './listings/share-offers.ts';
-import { reviseRoute } from './revisions/revise.ts';
-import { type InstallTargetSettings, InstallTargets } from './service/install-targets.ts';
-import { pluginsRoute } from './service/plugins.ts';
-import { type SelfMetaOptions, selfMetaRoute } from './service/self-meta.ts';
-import { type ServiceMetaSettings, serviceMetaRoute } from './service/service-meta.ts';
+import { type InstallTargetSettings, InstallTargets } from './install-targets.ts';
+import { communityRoute, listRoute } from './listings.ts';
+import { DetailsCheck } from './metadata/details-check.ts';
+import { PatchCheck } from './metadata/patch-check.ts';
+import { patchRoute } from './patch.ts';
+import { pluginsRoute } from './plugins.ts';
+import { type SelfMetaOptions, type ServiceMetaSettings, selfMetaRoute, serviceMetaRoute } from './service-meta.ts';
+import { shareOffersRoute, shareRoutes } from './shares.ts';
 import { type CreateOptions, Creation, createRoute } from './uploads/create.ts';
+import { reviseRoute } from './uploads/revise.ts';
 import { type IntakeOptions, type IntakeSettings, UploadIntake } from './uploads/upload-intake.ts';
 
 export interface InstallerSettings extends IntakeSettings, ServiceMetaSettings {

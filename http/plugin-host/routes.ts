@@ -3,7 +3,7 @@
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { type HostReply, PLUGIN_STATUS, SCRIPT_RAN } from '../../engine/model/plugin-protocol.ts';
-import type { DiskRoom } from '../../engine/ports/disk-room.ts';
+import type { DiskRoom } from '../../engine/ports/storage-room.ts';
 import { Busy } from '../../engine/runtime/busy.ts';
 import { Failure, kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import { readJson } from '../kernel/bodies/body.ts';

@@ -3,10 +3,11 @@
 import {
   BLAST_CONFIG_SCHEMA,
   type BlastConfig,
+  checkCombination,
+  type FaultSink,
   type ResolvedConfig,
   resolveConfig,
 } from '../../engine/model/report/blast-config.ts';
-import { checkCombination, type FaultSink } from '../../engine/model/report/checks.ts';
 import { compileSchema } from '../kernel/input/json-schema.ts';
 
 const FIELD = 'blastConfig';

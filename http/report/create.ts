@@ -1,10 +1,10 @@
 // POST /jobs: asks for a report. The same request is the same job, whoever asks for it and how often.
 
-import { checkProgram } from '../../engine/model/report/checks.ts';
+import { checkProgram } from '../../engine/model/report/blast-config.ts';
 import { FORMAT_TYPE_NAMES, type FormatType } from '../../engine/model/report/format-types.ts';
 import { parseQueryJobId, type QueryJob } from '../../engine/model/report/query-job.ts';
-import { reportJobId } from '../../engine/model/report/report-job-id.ts';
-import type { QueryJobs } from '../../engine/ports/query-jobs.ts';
+import { reportJobId } from '../../engine/model/report/report-job.ts';
+import type { QueryJobs } from '../../engine/ports/blast.ts';
 import type { ReportLink } from '../../engine/ports/report-jobs.ts';
 import { jsonBody, type ReadBody } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';

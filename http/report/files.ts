@@ -4,7 +4,7 @@
 import type { ServerResponse } from 'node:http';
 import { create as contentDisposition } from 'content-disposition';
 import { mediaTypeOf } from '../../engine/model/report/command-line.ts';
-import { type ReportFile, reportFileKey } from '../../engine/model/report-job.ts';
+import { type ReportFile, reportFileKey } from '../../engine/model/report/report-job.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { ReportJob } from '../../engine/ports/report-jobs.ts';
 import { sendObject } from '../kernel/answers/download.ts';

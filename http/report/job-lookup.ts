@@ -1,7 +1,6 @@
 // The job that a path names, and who asks for it. Holding the id of a job is the permission to read it.
 
-import { parseReportJobId, type ReportJobId } from '../../engine/model/report/report-job-id.ts';
-import type { Collector } from '../../engine/model/report-job.ts';
+import { type Collector, parseReportJobId, type ReportJobId } from '../../engine/model/report/report-job.ts';
 import type { ReportJob, ReportJobs } from '../../engine/ports/report-jobs.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';

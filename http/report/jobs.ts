@@ -1,8 +1,8 @@
 // Report jobs of the caller's collection, and single jobs by id: the list, details, notes, leaving, queueing again.
 
 import { parseQueryJobId } from '../../engine/model/report/query-job.ts';
-import type { UserMeta } from '../../engine/model/report-job.ts';
-import type { ReportCollections } from '../../engine/ports/report-collections.ts';
+import type { UserMeta } from '../../engine/model/report/report-job.ts';
+import type { ReportCollections } from '../../engine/ports/report-jobs.ts';
 import { jsonBody } from '../kernel/bodies/body.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { forbidden, notFound } from '../kernel/pipeline/errors.ts';

@@ -2,7 +2,7 @@
 // guest can be guessed.
 
 import { parseUserId } from '../../engine/model/ids.ts';
-import type { ReportCollections } from '../../engine/ports/report-collections.ts';
+import type { ReportCollections } from '../../engine/ports/report-jobs.ts';
 import { kindOf } from '../../engine/runtime/failure.ts';
 import type { Caller } from '../kernel/auth/caller.ts';
 import type { TokenVerifier } from '../kernel/auth/tokens.ts';

@@ -1,7 +1,6 @@
 // What administrators do with report jobs: have them expire before their time, and see which failed.
 
-import type { FailedReport, ReportJobs } from '../../engine/ports/report-jobs.ts';
-import type { ReportExpiry } from '../../engine/ports/report-queue.ts';
+import type { FailedReport, ReportExpiry, ReportJobs } from '../../engine/ports/report-jobs.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { conflict } from '../kernel/pipeline/errors.ts';

@@ -4,7 +4,7 @@
 import type { TSchema } from 'typebox';
 import { BLAST_CONFIG_SCHEMA } from '../../engine/model/report/blast-config.ts';
 import { DEFAULT_FORMAT_TYPE } from '../../engine/model/report/format-types.ts';
-import { REPORT_STATUSES, SUMMARY_CHARACTERS } from '../../engine/model/report-job.ts';
+import { REPORT_STATUSES, SUMMARY_CHARACTERS } from '../../engine/model/report/report-job.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 
 const CLOSED = { additionalProperties: false } as const;

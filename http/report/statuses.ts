@@ -1,7 +1,6 @@
 // POST /statuses: how far many jobs are, in one request.
 
-import { parseReportJobId } from '../../engine/model/report/report-job-id.ts';
-import type { ReportStatus } from '../../engine/model/report-job.ts';
+import { parseReportJobId, type ReportStatus } from '../../engine/model/report/report-job.ts';
 import type { ReportJobs } from '../../engine/ports/report-jobs.ts';
 import { readJsonList } from '../kernel/bodies/body.ts';
 import { Faults } from '../kernel/input/faults.ts';

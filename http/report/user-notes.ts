@@ -1,6 +1,6 @@
 // What users note about jobs, as bodies have it. A field that is null is an absent one, but in a patch, where null clears.
 
-import type { UserMetaChange } from '../../engine/model/report-job.ts';
+import type { UserMetaChange } from '../../engine/model/report/report-job.ts';
 import { withoutNulls } from '../kernel/bodies/body.ts';
 
 /** Of a user's notes that were checked: nulls are no part of them. */

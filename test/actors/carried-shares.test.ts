@@ -9,8 +9,12 @@ import type { ShareWords } from '../../engine/ports/catalog.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import { type Logger, silentLogger } from '../../engine/runtime/log.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
-import { keepShares, shareDocuments, tellOfShares } from '../../http/installer/revisions/carried-shares.ts';
-import { nextHistory } from '../../http/installer/revisions/next-revision.ts';
+import {
+  keepShares,
+  nextHistory,
+  shareDocuments,
+  tellOfShares,
+} from '../../http/installer/uploads/revision-history.ts';
 import { UploadSession } from '../../http/installer/uploads/upload-session.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { LaneWorld } from '../support/lane-world.ts';

@@ -6,8 +6,8 @@ import t from 'tap';
 import { parse } from 'yaml';
 import { COMMANDS } from '../../bin/cli/command-table.ts';
 import { OF_PLUGIN_HOST } from '../../bin/commands/plugin.ts';
-import { formatFault } from '../../config/fault.ts';
 import { loadConfiguration } from '../../config/load.ts';
+import { formatFault } from '../../config/validate.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const DEPLOY = join(ROOT, 'config', 'deploy');

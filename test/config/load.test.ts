@@ -3,8 +3,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { formatFault } from '../../config/fault.ts';
 import { loadConfiguration } from '../../config/load.ts';
+import { formatFault } from '../../config/validate.ts';
 import { FIXTURES, SECRETS } from './complete-document.ts';
 
 const dir = t.testdir();

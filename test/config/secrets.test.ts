@@ -3,13 +3,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { formatFault } from '../../config/fault.ts';
 import { loadConfiguration } from '../../config/load.ts';
-import { printDocument } from '../../config/print.ts';
+import { printDocument } from '../../config/reference.ts';
 import { ROOT_SCHEMA } from '../../config/schema/root.ts';
 import type { SchemaNode } from '../../config/schema-node.ts';
 import { expand, hideSecrets } from '../../config/secrets.ts';
-import { compileCheck } from '../../config/validate.ts';
+import { compileCheck, formatFault } from '../../config/validate.ts';
 import { changed, completeDocument, FIXTURES, SECRETS } from './complete-document.ts';
 
 const dir = t.testdir();

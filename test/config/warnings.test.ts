@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { fillDefaults } from '../../config/defaults.ts';
+import { fillDefaults } from '../../config/load.ts';
 import { ROOT_SCHEMA } from '../../config/schema/root.ts';
 import type { SchemaNode } from '../../config/schema-node.ts';
 import { warningsOf } from '../../config/warnings.ts';

@@ -4,7 +4,7 @@ import type { Test } from 'tap';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import type { Catalog, CatalogChange, DatasetRecord, ShareWords } from '../../engine/ports/catalog.ts';
-import type { Lease } from '../../engine/ports/leases.ts';
+import type { Lease } from '../../engine/ports/jobs.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
 import { fullMetadataOf, metadataOf, newAddress, newUser, PLASMO, TOXO } from '../support/dataset-samples.ts';
 import { catalogLifeConformance } from './catalog-life.ts';

@@ -3,7 +3,7 @@
 import t, { type Test } from 'tap';
 import type { ChangeJournal, JournalEntry } from '../../engine/adapters/events/change-journal.ts';
 import type { ObjectChange } from '../../engine/model/event.ts';
-import type { ChangeQueue } from '../../engine/ports/change-queue.ts';
+import type { ChangeQueue } from '../../engine/ports/event-log.ts';
 import { Batches } from './batches.ts';
 
 export interface ChangeQueueUnderTest {

@@ -4,7 +4,7 @@ import type { Test } from 'tap';
 import { type DatasetId, revisionOf } from '../../engine/model/ids.ts';
 import type { Catalog, CatalogChange } from '../../engine/ports/catalog.ts';
 import type { DatasetEdit, DatasetEdits } from '../../engine/ports/dataset-edits.ts';
-import type { Lease } from '../../engine/ports/leases.ts';
+import type { Lease } from '../../engine/ports/jobs.ts';
 import { fullMetadataOf, newAddress, newUser } from '../support/dataset-samples.ts';
 
 export interface DatasetEditsSetup {

@@ -6,7 +6,7 @@ import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import { DATASET_STATES } from '../../engine/model/status.ts';
 import type { Catalog, CatalogChange } from '../../engine/ports/catalog.ts';
 import { type DatasetIndex, RETIRED_STATES } from '../../engine/ports/dataset-index.ts';
-import type { Lease } from '../../engine/ports/leases.ts';
+import type { Lease } from '../../engine/ports/jobs.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
 import { metadataOf, newAddress, newUser, PLASMO, TOXO } from '../support/dataset-samples.ts';
 import { storeOrderConformance } from './store-order.ts';

@@ -11,7 +11,7 @@ import {
   type OfferFilter,
   SHARE_STATUSES,
 } from '../../engine/ports/dataset-queries.ts';
-import type { Lease } from '../../engine/ports/leases.ts';
+import type { Lease } from '../../engine/ports/jobs.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
 import { fullMetadataOf, metadataOf, newAddress, newUser, PLASMO, TOXO } from '../support/dataset-samples.ts';
 

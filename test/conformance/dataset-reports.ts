@@ -12,8 +12,8 @@ import {
   type FailedImportFilter,
   type ReportFilter,
   type ReportPage,
-} from '../../engine/ports/dataset-reports.ts';
-import type { Lease } from '../../engine/ports/leases.ts';
+} from '../../engine/ports/dataset-queries.ts';
+import type { Lease } from '../../engine/ports/jobs.ts';
 import { fullMetadataOf, metadataOf, newAddress, newUser, PLASMO, TOXO } from '../support/dataset-samples.ts';
 
 export interface DatasetReportsSetup<Reports extends Pick<DatasetReports, 'stuckInstalls'> = DatasetReports> {

@@ -3,8 +3,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Test } from 'tap';
 import { parseUserId } from '../../engine/model/ids.ts';
-import type { HandlerJobs, HandlerMove, NewHandlerJob } from '../../engine/ports/handler-jobs.ts';
-import { type HandlerStatistics, NO_COUNTS } from '../../engine/ports/handler-statistics.ts';
+import {
+  type HandlerJobs,
+  type HandlerMove,
+  type HandlerStatistics,
+  type NewHandlerJob,
+  NO_COUNTS,
+} from '../../engine/ports/handler-jobs.ts';
 
 export interface HandlerJobsWorld {
   readonly first: HandlerJobs;

@@ -5,8 +5,7 @@ import type { LaneName } from '../../engine/model/event.ts';
 import { type DatasetId, targetId } from '../../engine/model/ids.ts';
 import type { ImportStatus, InstallKind, UploadStatus } from '../../engine/model/status.ts';
 import type { InstallAttempt } from '../../engine/ports/catalog.ts';
-import type { JobAdmin, JobEntry, JobFilter, JobPage } from '../../engine/ports/job-admin.ts';
-import type { ClaimedJob, Jobs } from '../../engine/ports/jobs.ts';
+import type { ClaimedJob, JobAdmin, JobEntry, JobFilter, JobPage, Jobs } from '../../engine/ports/jobs.ts';
 import { claim, claimed, claimOne, complete, fresh, type JobView, request, signal } from './jobs.ts';
 
 export interface DatasetStatuses {

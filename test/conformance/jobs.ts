@@ -4,8 +4,7 @@
 import t, { type Test } from 'tap';
 import { type EventSource, LANES, type LaneName } from '../../engine/model/event.ts';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
-import type { ClaimedJob, ClaimRequest, JobOutcome, JobRequest, Jobs } from '../../engine/ports/jobs.ts';
-import type { Leases } from '../../engine/ports/leases.ts';
+import type { ClaimedJob, ClaimRequest, JobOutcome, JobRequest, Jobs, Leases } from '../../engine/ports/jobs.ts';
 import { leaseAfter } from './leases.ts';
 
 /** A job's row as an administrator would see it. */

@@ -1,7 +1,7 @@
 // What every implementation of the leases port does.
 
 import t, { type Test } from 'tap';
-import type { Lease, Leases } from '../../engine/ports/leases.ts';
+import type { Lease, Leases } from '../../engine/ports/jobs.ts';
 
 export interface LeasesUnderTest {
   readonly first: Leases;

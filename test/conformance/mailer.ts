@@ -1,7 +1,7 @@
 // What every Mailer does.
 
 import type { Test } from 'tap';
-import type { Mail, Mailer } from '../../engine/ports/mailer.ts';
+import type { Mail, Mailer } from '../../engine/ports/mail.ts';
 
 /** A mail as its recipients get it. */
 export interface DeliveredMail extends Pick<Mail, 'messageId' | 'from' | 'subject' | 'text' | 'html'> {

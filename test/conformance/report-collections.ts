@@ -2,7 +2,7 @@
 
 import type { Test } from 'tap';
 import type { QueryJobId } from '../../engine/model/report/query-job.ts';
-import type { Collector } from '../../engine/model/report-job.ts';
+import type { Collector } from '../../engine/model/report/report-job.ts';
 import {
   all,
   at,

@@ -2,7 +2,7 @@
 
 import type { Test } from 'tap';
 import { newTraceparent } from '../../engine/model/traceparent.ts';
-import type { ReportDebris } from '../../engine/ports/report-queue.ts';
+import type { ReportDebris } from '../../engine/ports/report-jobs.ts';
 import {
   again,
   all,

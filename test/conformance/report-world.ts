@@ -1,13 +1,17 @@
 // What the suites of report jobs are set up with, and the jobs they begin with.
 
-import type { UserId } from '../../engine/model/ids.ts';
+import { type Tenant, tenantOfUser, type UserId } from '../../engine/model/ids.ts';
 import type { QueryJobId } from '../../engine/model/report/query-job.ts';
-import type { ReportJobId } from '../../engine/model/report/report-job-id.ts';
-import type { Collector, ReportFile, ReportRequest } from '../../engine/model/report-job.ts';
-import { type Tenant, tenantOfUser } from '../../engine/model/tenant.ts';
-import type { ReportCollections } from '../../engine/ports/report-collections.ts';
-import type { ReportJobs, SubmitRules } from '../../engine/ports/report-jobs.ts';
-import type { ReportClaim, ReportExpiry, ReportOutcome, ReportQueue } from '../../engine/ports/report-queue.ts';
+import type { Collector, ReportFile, ReportJobId, ReportRequest } from '../../engine/model/report/report-job.ts';
+import type {
+  ReportClaim,
+  ReportCollections,
+  ReportExpiry,
+  ReportJobs,
+  ReportOutcome,
+  ReportQueue,
+  SubmitRules,
+} from '../../engine/ports/report-jobs.ts';
 
 export interface ReportProcess {
   readonly jobs: ReportJobs;

@@ -4,8 +4,7 @@ import type { Test } from 'tap';
 import { revisionOf, type UserId } from '../../engine/model/ids.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';
-import type { JobRequest } from '../../engine/ports/jobs.ts';
-import type { Lease } from '../../engine/ports/leases.ts';
+import type { JobRequest, Lease } from '../../engine/ports/jobs.ts';
 import type { AcceptedUpload, UploadSource, Uploads } from '../../engine/ports/uploads.ts';
 import { metadataOf, newAddress, newUser } from '../support/dataset-samples.ts';
 

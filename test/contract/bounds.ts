@@ -1,8 +1,8 @@
 // Details at, below and above every bound of the metadata table, generated from the schema that the API checks with: all
 // fields at once, so that a few requests try them all.
 
-import { CreateDetails } from '../../http/installer/schema/details.ts';
-import { keyOf, type Leaf, nodes, type Path, type Schema, sample } from '../http/installer/checks/schema-cases.ts';
+import { CreateDetails } from '../../http/installer/metadata/create-details.ts';
+import { keyOf, type Leaf, nodes, type Path, type Schema, sample } from '../http/installer/metadata/schema-cases.ts';
 import { LONGEST_TARGET, TARGETS } from './world.ts';
 
 const ROOT = CreateDetails as unknown as Schema;

@@ -15,8 +15,8 @@ import {
   type QueryJobId,
   type QueryProgram,
   type QueryStatus,
+  serialiseQueryJob,
 } from '../../engine/model/report/query-job.ts';
-import { serialiseQueryJob } from '../../engine/model/report/query-job-document.ts';
 import { issueToken } from '../../http/kernel/auth/local-issuer.ts';
 import { freePortBase, tempDir, up } from '../support/longshore.ts';
 import { type Answer, ContractClient } from './client.ts';

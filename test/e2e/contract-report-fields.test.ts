@@ -2,10 +2,9 @@
 
 import t from 'tap';
 import { resolveConfig } from '../../engine/model/report/blast-config.ts';
-import { FORMAT_FIELDS, fieldsOf } from '../../engine/model/report/format-fields.ts';
-import { FORMAT_TYPE_NAMES } from '../../engine/model/report/format-types.ts';
+import { FORMAT_FIELDS, FORMAT_TYPE_NAMES, fieldsOf } from '../../engine/model/report/format-types.ts';
 import { SORT_HITS, SORT_HSPS } from '../../engine/model/report/options.ts';
-import { SUMMARY_CHARACTERS } from '../../engine/model/report-job.ts';
+import { SUMMARY_CHARACTERS } from '../../engine/model/report/report-job.ts';
 import { bodyOf, faultsOf, listOf, reportWorld } from '../contract/report-world.ts';
 
 const at = await reportWorld(t);

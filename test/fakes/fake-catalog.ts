@@ -13,7 +13,7 @@ import type {
   InstallRecord,
   ShareWords,
 } from '../../engine/ports/catalog.ts';
-import type { Lease } from '../../engine/ports/leases.ts';
+import type { Lease } from '../../engine/ports/jobs.ts';
 import { aborted, defect } from '../../engine/runtime/failure.ts';
 
 /** What is kept of a dataset; the import status is hidden until the upload succeeded. */

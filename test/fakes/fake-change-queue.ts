@@ -2,7 +2,7 @@
 
 import type { ChangeJournal, JournalEntry, PendingEntry } from '../../engine/adapters/events/change-journal.ts';
 import type { ObjectChange } from '../../engine/model/event.ts';
-import type { ChangeQueue } from '../../engine/ports/change-queue.ts';
+import type { ChangeQueue } from '../../engine/ports/event-log.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { FakeRows } from './fake-rows.ts';
 

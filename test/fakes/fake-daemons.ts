@@ -7,7 +7,7 @@ import type {
   ReconcilerControl,
   ReconcilerReport,
   ReconcilerRunKind,
-} from '../../engine/ports/daemon-orders.ts';
+} from '../../engine/ports/process-control.ts';
 
 /** What both have in common: a run that begins with an order and ends once it was looked at so often. */
 class FakeRuns<Report> {

@@ -1,7 +1,7 @@
 // Installs that are stuck, over the fake of the catalog: what of the reports on datasets is more than read.
 
 import type { InstallRecord } from '../../engine/ports/catalog.ts';
-import type { DatasetReports } from '../../engine/ports/dataset-reports.ts';
+import type { DatasetReports } from '../../engine/ports/dataset-queries.ts';
 import type { FakeCatalog, FakeDataset } from './fake-catalog.ts';
 
 export class FakeDatasetReports implements Pick<DatasetReports, 'stuckInstalls'> {

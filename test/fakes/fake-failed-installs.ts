@@ -1,6 +1,6 @@
 // Clearing of failed installs that takes orders and says what it is told to.
 
-import type { ClearOrder, ClearReport, ClearRun, FailedInstalls } from '../../engine/ports/failed-installs.ts';
+import type { ClearOrder, ClearReport, ClearRun, FailedInstalls } from '../../engine/ports/process-control.ts';
 
 export class FakeFailedInstalls implements FailedInstalls {
   readonly orders: ClearOrder[] = [];

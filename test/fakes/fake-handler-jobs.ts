@@ -1,8 +1,15 @@
 // Handler jobs in memory, shared by several "processes".
 
 import { HANDLER_MOVES, type HandlerState, isRunning } from '../../engine/model/handler-job.ts';
-import type { DueHandlerJob, HandlerJob, HandlerJobs, HandlerMove } from '../../engine/ports/handler-jobs.ts';
-import { type HandlerStatistics, NO_COUNTS, sumOf } from '../../engine/ports/handler-statistics.ts';
+import {
+  type DueHandlerJob,
+  type HandlerJob,
+  type HandlerJobs,
+  type HandlerMove,
+  type HandlerStatistics,
+  NO_COUNTS,
+  sumOf,
+} from '../../engine/ports/handler-jobs.ts';
 
 interface Row {
   job: HandlerJob;

@@ -1,7 +1,7 @@
 // The job table in memory as an administrator sees it, with the catalog in which a retry opens what
 // the lane is to do.
 
-import type { JobAdmin, JobEntry } from '../../engine/ports/job-admin.ts';
+import type { JobAdmin, JobEntry } from '../../engine/ports/jobs.ts';
 import type { FakeCatalog } from './fake-catalog.ts';
 import type { FakeJobRow, JobTable } from './fake-jobs.ts';
 

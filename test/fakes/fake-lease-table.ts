@@ -1,6 +1,6 @@
 // Leases in memory as far as a fence needs them: the newest token per name, and whether it is held.
 
-import type { Lease } from '../../engine/ports/leases.ts';
+import type { Lease } from '../../engine/ports/jobs.ts';
 
 export class FakeLeaseTable {
   readonly #rows = new Map<string, { readonly token: number; readonly held: boolean }>();

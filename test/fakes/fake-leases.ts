@@ -1,6 +1,6 @@
 // Leases in memory: one table for all processes, one view of it per process.
 
-import type { Lease, Leases } from '../../engine/ports/leases.ts';
+import type { Lease, Leases } from '../../engine/ports/jobs.ts';
 import { aborted } from '../../engine/runtime/failure.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 

@@ -1,6 +1,6 @@
 // Takes mails and keeps them.
 
-import type { Mail, Mailer } from '../../engine/ports/mailer.ts';
+import type { Mail, Mailer } from '../../engine/ports/mail.ts';
 import { transient } from '../../engine/runtime/failure.ts';
 
 export class FakeMailer implements Mailer {

@@ -1,7 +1,7 @@
 // Settings of a process that answers what a test says.
 
 import type { LogLevel } from '../../engine/model/log-level.ts';
-import type { LevelChange, ProcessSettings, ReloadAnswer } from '../../engine/ports/process-settings.ts';
+import type { LevelChange, ProcessSettings, ReloadAnswer } from '../../engine/ports/process-control.ts';
 
 const NOTHING: ReloadAnswer = { kind: 'reloaded', report: { applied: [], needsRestart: [], unchanged: 300 } };
 

@@ -1,11 +1,17 @@
 // Report jobs in memory, shared by several "processes".
 
-import type { ReportJobId } from '../../engine/model/report/report-job-id.ts';
-import type { ReportFile, ReportRequest } from '../../engine/model/report-job.ts';
-import type { Tenant } from '../../engine/model/tenant.ts';
+import type { Tenant } from '../../engine/model/ids.ts';
+import type { ReportFile, ReportJobId, ReportRequest } from '../../engine/model/report/report-job.ts';
 import type { Traceparent } from '../../engine/model/traceparent.ts';
-import type { ReportJob, ReportJobs, SubmitRules } from '../../engine/ports/report-jobs.ts';
-import type { ReportClaim, ReportExpiry, ReportOutcome, ReportQueue } from '../../engine/ports/report-queue.ts';
+import type {
+  ReportClaim,
+  ReportExpiry,
+  ReportJob,
+  ReportJobs,
+  ReportOutcome,
+  ReportQueue,
+  SubmitRules,
+} from '../../engine/ports/report-jobs.ts';
 
 interface Row {
   job: ReportJob;

@@ -3,8 +3,7 @@
 import { type DatasetId, rootOf, type UserId } from '../../engine/model/ids.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
-import type { JobRequest } from '../../engine/ports/jobs.ts';
-import type { Lease } from '../../engine/ports/leases.ts';
+import type { JobRequest, Lease } from '../../engine/ports/jobs.ts';
 import type { UploadSource, Uploads } from '../../engine/ports/uploads.ts';
 import { aborted, rejected, transient } from '../../engine/runtime/failure.ts';
 import { type FakeCatalog, newDataset } from './fake-catalog.ts';

@@ -2,7 +2,7 @@
 
 import { connect, type Socket } from 'node:net';
 import type { ApiVersion } from '../../engine/model/api-version.ts';
-import type { DiskRoom } from '../../engine/ports/disk-room.ts';
+import type { DiskRoom } from '../../engine/ports/storage-room.ts';
 import { type Logger, silentLogger } from '../../engine/runtime/log.ts';
 import { Metrics } from '../../engine/runtime/metrics.ts';
 import { type Clock, systemClock } from '../../engine/runtime/time.ts';

@@ -217,7 +217,7 @@ export const BOUNDS: readonly PromiseRow[] = [
         test: 'an upload beyond its largest size is refused, announced or not, and leaves nothing',
       },
       {
-        file: 'test/http/installer/uploads/byte-meter.test.ts',
+        file: 'test/http/installer/uploads/upload-limits.test.ts',
         test: 'refuses what is larger than an upload may be, over all its files',
       },
     ],

@@ -110,7 +110,7 @@ export const COMMANDS: readonly PromiseRow[] = [
         test: 'a file with faults changes nothing and is told as a start would tell it',
       },
       {
-        file: 'test/config/live.test.ts',
+        file: 'test/config/schema-node.test.ts',
         test: 'the table names every live setting, how it takes effect, and no other',
       },
     ],

@@ -116,7 +116,7 @@ export const EFFECTS: readonly PromiseRow[] = [
     id: 'edits-not-lost',
     promise: 'When two edits of a dataset arrive at the same time, both are kept.',
     heldBy: [
-      { file: 'test/http/installer/changes/patch.test.ts', test: 'two patches at once both survive' },
+      { file: 'test/http/installer/patch.test.ts', test: 'two patches at once both survive' },
       {
         file: 'test/conformance/dataset-edits.ts',
         test: 'edits of one dataset never mix: each sees what the one before it wrote',
@@ -128,7 +128,7 @@ export const EFFECTS: readonly PromiseRow[] = [
     promise: 'A change with If-Match applies to that version only.',
     heldBy: [
       {
-        file: 'test/http/installer/changes/patch.test.ts',
+        file: 'test/http/installer/patch.test.ts',
         test: 'of two patches that name the same version, one is refused',
       },
       { file: 'test/http/access/end-users.test.ts', test: 'If-Match: only the version that is meant is changed' },

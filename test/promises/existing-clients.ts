@@ -8,11 +8,11 @@ export const EXISTING_CLIENTS: readonly PromiseRow[] = [
     promise: 'Lists that a client leaves out or sends as null are empty, and what is stored has them.',
     heldBy: [
       {
-        file: 'test/http/installer/checks/absent-lists.test.ts',
+        file: 'test/http/installer/metadata/absent-lists.test.ts',
         test: 'every list of the details may be absent, null or empty, but for the install targets',
       },
       {
-        file: 'test/http/installer/checks/absent-lists.test.ts',
+        file: 'test/http/installer/metadata/absent-lists.test.ts',
         test: 'the stored metadata hold the list of dependencies, whatever was sent',
       },
       {
@@ -26,7 +26,7 @@ export const EXISTING_CLIENTS: readonly PromiseRow[] = [
     promise: 'A client that names no interface version never sees an install that is queued, in any answer.',
     heldBy: [
       {
-        file: 'test/http/installer/views/status-block.test.ts',
+        file: 'test/http/installer/dataset-terms.test.ts',
         test: 'who names none gets an entry once something of it has begun',
       },
       {
@@ -54,9 +54,12 @@ export const EXISTING_CLIENTS: readonly PromiseRow[] = [
     id: 'study-ids',
     promise: "Users' studies have the ids that front ends look them up by, and permissions always have their list.",
     heldBy: [
-      { file: 'test/http/access/study-ids.test.ts', test: 'a user study is listed, and found, under the prefixed id' },
       {
-        file: 'test/http/access/study-ids.test.ts',
+        file: 'test/http/access/asked-dataset.test.ts',
+        test: 'a user study is listed, and found, under the prefixed id',
+      },
+      {
+        file: 'test/http/access/asked-dataset.test.ts',
         test: 'without a prefix ids are as they are, and a list that is empty is still there',
       },
     ],
@@ -76,7 +79,7 @@ export const EXISTING_CLIENTS: readonly PromiseRow[] = [
     promise: 'A related dataset says by which relation it is related, its identifier and its type.',
     heldBy: [
       {
-        file: 'test/http/installer/views/dataset-details.test.ts',
+        file: 'test/http/installer/dataset-details-view.test.ts',
         test: 'related datasets say by what they are related, and of what type that is',
       },
     ],
@@ -129,11 +132,11 @@ export const EXISTING_CLIENTS: readonly PromiseRow[] = [
     promise: 'After a deletion was answered, no request sees the dataset or is led to it.',
     heldBy: [
       {
-        file: 'test/http/installer/changes/delete.test.ts',
+        file: 'test/http/installer/deletion.test.ts',
         test: 'the owner deletes a dataset: it is gone for everybody at once, and flagged in the store',
       },
       {
-        file: 'test/http/installer/changes/delete.test.ts',
+        file: 'test/http/installer/deletion.test.ts',
         test: 'after the deletion of the newest revision was answered, nobody is led to an older one',
       },
       {

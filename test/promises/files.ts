@@ -114,7 +114,7 @@ export const FILES: readonly PromiseRow[] = [
     promise: 'A stream that fails tells the first cause, and no error passes for a stop of ours.',
     heldBy: [
       at(
-        'http/installer/uploads/byte-meter.test.ts',
+        'http/installer/uploads/upload-limits.test.ts',
         'what streams say of the end of each other is never the reason, whoever failed first',
       ),
       at(

@@ -61,7 +61,7 @@ export const INPUT: readonly PromiseRow[] = [
         test: 'a hidden character is named with its code and place, wherever the text stands',
       },
       {
-        file: 'test/engine/model/hidden-characters.test.ts',
+        file: 'test/engine/model/file-name.test.ts',
         test: 'every control character and every one that turns text is found, with its code and place',
       },
     ],
@@ -163,9 +163,9 @@ export const INPUT: readonly PromiseRow[] = [
     promise: 'Refused metadata leave nothing stored, and hostile ones get a short answer.',
     heldBy: [
       { file: 'test/http/installer/create-refusals.test.ts', test: 'refuses …, and leaves nothing' },
-      { file: 'test/http/installer/checks/details-check.test.ts', test: 'hostile bodies are refused without harm' },
+      { file: 'test/http/installer/metadata/details-check.test.ts', test: 'hostile bodies are refused without harm' },
       {
-        file: 'test/http/installer/checks/details-check.test.ts',
+        file: 'test/http/installer/metadata/details-check.test.ts',
         test: 'a body of 100,000 faults gets a short answer, soon',
       },
       {

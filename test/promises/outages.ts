@@ -83,7 +83,7 @@ export const OUTAGES: readonly PromiseRow[] = [
         file: 'test/http/installer/create-limits.test.ts',
         test: 'a store that is away answers 503 and leaves nothing',
       },
-      { file: 'test/http/installer/changes/patch.test.ts', test: 'a store that is away changes nothing' },
+      { file: 'test/http/installer/patch.test.ts', test: 'a store that is away changes nothing' },
       { file: 'test/http/installer/revise-conflicts.test.ts', test: 'a store that is away makes no revision' },
     ],
   },

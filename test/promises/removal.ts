@@ -77,7 +77,7 @@ export const REMOVAL: readonly PromiseRow[] = [
         test: 'a dataset stays for as long as its retention lasts, and not a moment longer',
       },
       {
-        file: 'test/http/installer/changes/delete.test.ts',
+        file: 'test/http/installer/deletion.test.ts',
         test: 'a deletion cannot be taken back once the window has ended or the pruner has begun',
       },
       { file: 'test/actors/daemons/pruner.test.ts', test: 'an undelete that comes first wins' },
@@ -88,7 +88,7 @@ export const REMOVAL: readonly PromiseRow[] = [
     promise: 'An undeleted dataset is as it was before, installed everywhere.',
     heldBy: [
       {
-        file: 'test/http/installer/changes/delete.test.ts',
+        file: 'test/http/installer/deletion.test.ts',
         test: 'the owner takes a deletion back, as often as asked',
       },
       {

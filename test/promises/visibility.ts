@@ -57,15 +57,15 @@ export const VISIBILITY: readonly PromiseRow[] = [
     promise: 'Only its owner changes a dataset, and a refusal does not reveal which datasets exist.',
     heldBy: [
       {
-        file: 'test/http/installer/changes/patch.test.ts',
+        file: 'test/http/installer/patch.test.ts',
         test: 'only the owner changes a dataset, and nobody learns what others own',
       },
       {
-        file: 'test/http/installer/revisions/revise.test.ts',
+        file: 'test/http/installer/uploads/revise.test.ts',
         test: 'only the owner revises, and nobody learns what others own',
       },
       {
-        file: 'test/http/installer/changes/delete.test.ts',
+        file: 'test/http/installer/deletion.test.ts',
         test: 'only the owner and administrators delete, and nobody learns what others own',
       },
     ],
@@ -88,7 +88,7 @@ export const VISIBILITY: readonly PromiseRow[] = [
       { file: 'test/http/installer/visibility.test.ts', test: 'who may see what' },
       { file: 'test/conformance/dataset-queries.ts', test: 'lists live datasets only' },
       {
-        file: 'test/http/installer/changes/delete.test.ts',
+        file: 'test/http/installer/deletion.test.ts',
         test: 'the owner deletes a dataset: it is gone for everybody at once, and flagged in the store',
       },
     ],
@@ -117,7 +117,7 @@ export const VISIBILITY: readonly PromiseRow[] = [
     id: 'access-decisions',
     promise: 'Nobody decides about their own access request, and the last owner of the service stays.',
     heldBy: [
-      { file: 'test/http/access/patch-table.test.ts', test: 'nobody decides about an own request' },
+      { file: 'test/http/access/end-user-patch.test.ts', test: 'nobody decides about an own request' },
       { file: 'test/http/access/staff.test.ts', test: 'two owners who demote each other at once leave one' },
     ],
   },

@@ -144,7 +144,7 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     name: 'rabbitmq',
     run: stack('rabbitmq'),
     seconds: 46,
-    touchedBy: ['engine/adapters/rabbit/', 'engine/ports/change-queue', 'test/conformance/change-queue'],
+    touchedBy: ['engine/adapters/rabbit/', 'engine/ports/event-log', 'test/conformance/change-queue'],
   },
   {
     name: 'full stack',
@@ -194,7 +194,7 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     name: 'archives',
     run: stack('archives'),
     seconds: 60,
-    touchedBy: ['engine/archive/', 'engine/model/desktop-junk', 'engine/model/foreign-name'],
+    touchedBy: ['engine/archive/', 'engine/model/file-name', 'engine/model/utf8'],
   },
   {
     name: 'terminal',

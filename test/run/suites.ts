@@ -43,7 +43,7 @@ const INTEGRATION = [
 /** Everything that can go wrong, one by one: many runs of whole stories. */
 const MATRIX = [
   ...['actors/crash', 'actors/reconciliation', 'actors/reconciler-', 'actors/rebuild'],
-  ...['http/access/crash', 'http/access/crowd', 'http/access/patch-table'],
+  ...['http/access/crash', 'http/access/crowd', 'http/access/end-user-patch'],
 ].map((at) => `test/${at}`);
 const SHORT = ['crash', 'datasets', 'life', 'newcomer', 'up'].map((name) => `test/e2e/${name}.test.ts`);
 const PROGRAM = ['attack', 'e2e', 'binary', 'browser', 'stack', 'observability', 'simulation'].map(

@@ -4,9 +4,8 @@
 import { Readable } from 'node:stream';
 import { versionOf } from '../../actors/dataset/dataset-versions.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
-import { serialiseMetadata } from '../../engine/model/metadata.ts';
+import { serialiseMetadata, serialiseShare } from '../../engine/model/metadata.ts';
 import { fileKey, objectKey, shareKey } from '../../engine/model/object-key.ts';
-import { serialiseShare } from '../../engine/model/share.ts';
 import { isDeleted } from '../../engine/model/status.ts';
 import type { DatasetEdit, EditableDataset } from '../../engine/ports/dataset-edits.ts';
 import { settledUnless } from '../../engine/runtime/wait.ts';

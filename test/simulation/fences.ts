@@ -1,7 +1,7 @@
 // What must hold of every write under a dataset's lease: made by a process that lost the lease, it is refused.
 
 import type { DatasetId } from '../../engine/model/ids.ts';
-import type { Lease } from '../../engine/ports/leases.ts';
+import type { Lease } from '../../engine/ports/jobs.ts';
 import type { FakeControlSchema } from '../fakes/fake-install-target.ts';
 import type { SimLeases, Violate } from './sim-tables.ts';
 

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { TargetId, UserId } from '../../engine/model/ids.ts';
-import { parseMetadata } from '../../engine/model/metadata.ts';
+import { parseMetadata, serialiseShare } from '../../engine/model/metadata.ts';
 import {
   type DatasetAddress,
   datasetPrefix,
@@ -11,7 +11,6 @@ import {
   type ShareObject,
   shareKey,
 } from '../../engine/model/object-key.ts';
-import { serialiseShare } from '../../engine/model/share.ts';
 import { controlView, recordView } from '../support/dataset-views.ts';
 import type { Clients } from './clients.ts';
 import { type DatasetPlan, RECIPIENTS, replaces } from './plan.ts';

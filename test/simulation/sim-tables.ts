@@ -1,6 +1,6 @@
 // The job table and the leases of a simulation: the fakes, and what has to hold of them after every step.
 
-import type { Lease } from '../../engine/ports/leases.ts';
+import type { Lease } from '../../engine/ports/jobs.ts';
 import { type FakeJobRow, JobTable } from '../fakes/fake-jobs.ts';
 import { LeaseTable } from '../fakes/fake-leases.ts';
 

@@ -7,7 +7,7 @@ import { typeKey } from '../../engine/model/data-types.ts';
 import type { ObjectChange } from '../../engine/model/event.ts';
 import type { DatasetId, TargetId, UserId } from '../../engine/model/ids.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
-import type { Lease } from '../../engine/ports/leases.ts';
+import type { Lease } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectSource, PutOptions } from '../../engine/ports/object-store.ts';
 import { PLUGIN_FAULT_TRIES } from '../../engine/ports/plugin-client.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';

@@ -22,7 +22,7 @@ import { ArchiveNotes } from '../../engine/archive/archive-notes.ts';
 import { readTarGz } from '../../engine/archive/tar-reader.ts';
 import { unpackTo } from '../../engine/archive/unpack.ts';
 import { readZip } from '../../engine/archive/zip-reader.ts';
-import { isDesktopJunk } from '../../engine/model/desktop-junk.ts';
+import { isDesktopJunk } from '../../engine/model/file-name.ts';
 
 const COUNT = Number(process.env.LONGSHORE_ARCHIVES ?? 60);
 const SEED = Number(process.env.LONGSHORE_SEED ?? Date.now() % 1_000_000);

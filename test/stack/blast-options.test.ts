@@ -3,11 +3,20 @@
 import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { type BlastConfig, resolveConfig } from '../../engine/model/report/blast-config.ts';
-import { checkCombination, checkProgram } from '../../engine/model/report/checks.ts';
+import {
+  type BlastConfig,
+  checkCombination,
+  checkProgram,
+  resolveConfig,
+} from '../../engine/model/report/blast-config.ts';
 import { formatterArguments, mediaTypeOf, outputOf } from '../../engine/model/report/command-line.ts';
-import { FORMAT_FIELDS, type FormatField, fieldsOf } from '../../engine/model/report/format-fields.ts';
-import { FORMAT_TYPE_NAMES, type FormatType } from '../../engine/model/report/format-types.ts';
+import {
+  FORMAT_FIELDS,
+  FORMAT_TYPE_NAMES,
+  type FormatField,
+  type FormatType,
+  fieldsOf,
+} from '../../engine/model/report/format-types.ts';
 import {
   cellOf,
   OPTION_NAMES,

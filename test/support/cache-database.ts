@@ -3,7 +3,7 @@
 import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';
 import { migrate } from '../../engine/adapters/migrations/migrations.ts';
 import type { Postgres, Sql } from '../../engine/adapters/postgres/postgres.ts';
-import type { Lease } from '../../engine/ports/leases.ts';
+import type { Lease } from '../../engine/ports/jobs.ts';
 import { openDatabase } from './database.ts';
 
 interface Teardown {

@@ -1,7 +1,7 @@
 // A full run of the reconciler over a world of lanes, and what these make of it.
 
 import { Reconciler, type ReconcilerOrder } from '../../actors/reconciler/reconciler.ts';
-import type { ReconcilerReport } from '../../engine/ports/daemon-orders.ts';
+import type { ReconcilerReport } from '../../engine/ports/process-control.ts';
 import { FakeDatasetIndex, FakeTargetIndex } from '../fakes/fake-dataset-index.ts';
 import { EventLogTable, FakeEventLog } from '../fakes/fake-event-log.ts';
 import { FakeJobs } from '../fakes/fake-jobs.ts';

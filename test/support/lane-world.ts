@@ -12,6 +12,7 @@ import { laneHandlers, RUNNING_LANES } from '../../actors/topology.ts';
 import { RemoteHttp } from '../../engine/adapters/remote/remote-http.ts';
 import { typeKey } from '../../engine/model/data-types.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
+import { serialiseShare } from '../../engine/model/metadata.ts';
 import {
   type DatasetAddress,
   datasetPrefix,
@@ -19,11 +20,9 @@ import {
   SHARE_OBJECTS,
   shareKey,
 } from '../../engine/model/object-key.ts';
-import { serialiseShare } from '../../engine/model/share.ts';
 import type { ShareWords } from '../../engine/ports/catalog.ts';
 import type { ControlState, InstallTarget } from '../../engine/ports/install-target.ts';
-import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
-import type { Lease } from '../../engine/ports/leases.ts';
+import type { ClaimedJob, JobOutcome, Jobs, Lease } from '../../engine/ports/jobs.ts';
 import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
 import { Metrics } from '../../engine/runtime/metrics.ts';

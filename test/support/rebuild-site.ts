@@ -1,10 +1,9 @@
 // A site with a dataset in every state that the lanes leave one in, made the same way in every world that runs lanes;
 // and what its cache must say once it was lost and built anew.
 
-import type { DatasetId, UserId } from '../../engine/model/ids.ts';
-import { revisionOf } from '../../engine/model/ids.ts';
+import { type DatasetId, revisionOf, type UserId } from '../../engine/model/ids.ts';
+import { serialiseShare } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey, shareKey } from '../../engine/model/object-key.ts';
-import { serialiseShare } from '../../engine/model/share.ts';
 import type { DatasetRecord } from '../../engine/ports/catalog.ts';
 import type { DatasetFiles, ShareRecord } from '../../engine/ports/dataset-queries.ts';
 import type { JobRequest } from '../../engine/ports/jobs.ts';

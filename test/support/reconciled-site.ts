@@ -6,10 +6,10 @@ import { Reconciler, type ReconcilerOrder } from '../../actors/reconciler/reconc
 import type { TargetId } from '../../engine/model/ids.ts';
 import { serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, type DatasetObject, datasetPrefix, objectKey } from '../../engine/model/object-key.ts';
-import type { ReconcilerReport } from '../../engine/ports/daemon-orders.ts';
 import type { IndexedDataset, InstalledDataset, TargetIndex } from '../../engine/ports/dataset-index.ts';
 import type { ControlState } from '../../engine/ports/install-target.ts';
 import type { JobRequest } from '../../engine/ports/jobs.ts';
+import type { ReconcilerReport } from '../../engine/ports/process-control.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
 import { Metrics } from '../../engine/runtime/metrics.ts';
 import { FakeObjectStore } from '../fakes/fake-object-store.ts';

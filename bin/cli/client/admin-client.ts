@@ -2,8 +2,8 @@
 
 import type { LaneName } from '../../../engine/model/event.ts';
 import type { LogLevel } from '../../../engine/model/log-level.ts';
-import type { JobState } from '../../../engine/ports/job-admin.ts';
-import type { LevelChange, ReloadReport } from '../../../engine/ports/process-settings.ts';
+import type { JobState } from '../../../engine/ports/jobs.ts';
+import type { LevelChange, ReloadReport } from '../../../engine/ports/process-control.ts';
 import { bodyOf, callApi, withDeadline } from './api-call.ts';
 
 export interface AdminClientOptions {

@@ -1,6 +1,6 @@
 // Checks the mail server: greeting, encryption, login. Sends no mail.
 
-import type { MailConfiguration } from '../../../config/schema/mail.ts';
+import type { MailConfiguration } from '../../../config/schema/root.ts';
 import { SmtpMailer, type SmtpOptions } from '../../../engine/adapters/mail/smtp.ts';
 import { type Check, hostPort } from './check.ts';
 import { codeOf, networkMend } from './error-codes.ts';

@@ -1,9 +1,13 @@
 // The catalogue of curated datasets, and people's relations to them.
 
-import { type CuratedId, parseCuratedId, type RequestStatus } from '../../model/access-request.ts';
-import type { RestrictionLevel } from '../../model/access-rights.ts';
+import {
+  type CuratedId,
+  parseCuratedId,
+  type RequestStatus,
+  type RestrictionLevel,
+} from '../../model/access-request.ts';
 import type { UserId } from '../../model/ids.ts';
-import type { AccessCatalogue, CuratedDataset, ListedCurated, Part, PartBatch } from '../../ports/access-catalogue.ts';
+import type { AccessCatalogue, CuratedDataset, ListedCurated, Part, PartBatch } from '../../ports/access-datasets.ts';
 import { rejected } from '../../runtime/failure.ts';
 import { type Postgres, type Sql, sqlState } from '../postgres/postgres.ts';
 import { boundedPage, type PageRow } from '../postgres/row-pages.ts';

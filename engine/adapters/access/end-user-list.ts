@@ -2,7 +2,7 @@
 // maintains, and finds the start of the page with an index-only scan. The others continue after the last row.
 
 import type { AccessRequest, RequestStatus } from '../../model/access-request.ts';
-import type { EndUserFilter } from '../../ports/end-users.ts';
+import type { EndUserFilter } from '../../ports/access-requests.ts';
 import { SqlParameters } from '../postgres/sql-parameters.ts';
 import { REQUEST_COLUMNS, type RequestRow } from './request-row.ts';
 

@@ -9,7 +9,7 @@ import {
 } from '../../model/access-request.ts';
 import type { UserId } from '../../model/ids.ts';
 import type { Cause, Listing } from '../../ports/access-people.ts';
-import type { EndUserFilter, EndUsers, RequestChange, WaitedRequest } from '../../ports/end-users.ts';
+import type { EndUserFilter, EndUsers, RequestChange, WaitedRequest } from '../../ports/access-requests.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
 import { statementName } from '../postgres/statement-name.ts';

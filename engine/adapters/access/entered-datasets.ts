@@ -1,10 +1,8 @@
 // Users' datasets in the catalogue of the access service, with their owners as managers.
 
-import type { CuratedId } from '../../model/access-request.ts';
-import type { RestrictionLevel } from '../../model/access-rights.ts';
+import type { CuratedId, RestrictionLevel } from '../../model/access-request.ts';
+import type { EnteredDatasets, UserDataset } from '../../ports/access-datasets.ts';
 import type { Cause } from '../../ports/access-people.ts';
-import type { EnteredDatasets } from '../../ports/entered-datasets.ts';
-import type { UserDataset } from '../../ports/user-datasets.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 import { causing } from './causing.ts';
 

@@ -1,7 +1,7 @@
 // Changes of grants, numbered by the triggers of the access schema.
 
 import type { DatasetId, UserId } from '../../model/ids.ts';
-import type { GrantChange, GrantChanges } from '../../ports/site-grants.ts';
+import type { GrantChange, GrantChanges } from '../../ports/grants.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 
 const PAGE = 500;

@@ -1,4 +1,4 @@
-// Grants for users' own datasets. ../../model/access-rights.ts defines which are in force.
+// Grants for users' own datasets, as ../../model/access-request.ts says which are in force.
 
 import type { UserId } from '../../model/ids.ts';
 import type { GrantedDataset, Grants } from '../../ports/grants.ts';

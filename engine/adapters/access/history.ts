@@ -1,8 +1,8 @@
 // The history of access requests, from the row images that the triggers store.
 
 import type { UserId } from '../../model/ids.ts';
-import type { AccessHistory, HistoryEntry, HistoryPage } from '../../ports/access-history.ts';
 import type { PageRequest } from '../../ports/access-people.ts';
+import type { AccessHistory, HistoryEntry, HistoryPage } from '../../ports/access-requests.ts';
 import type { Sql } from '../postgres/postgres.ts';
 import { rowBatches } from '../postgres/row-batches.ts';
 import { boundedPage, type PageRow } from '../postgres/row-pages.ts';

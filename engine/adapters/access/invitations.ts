@@ -1,10 +1,9 @@
 // Invitations for people without an account.
 
+import { addressKey } from '../../model/access-mail.ts';
 import type { CuratedId, SettledTerms } from '../../model/access-request.ts';
 import type { UserId } from '../../model/ids.ts';
-import { addressKey } from '../../model/mail-address.ts';
-import type { AccessInvitations, Invitation } from '../../ports/access-invitations.ts';
-import type { Cause } from '../../ports/access-people.ts';
+import type { AccessInvitations, Cause, Invitation } from '../../ports/access-people.ts';
 import { defect } from '../../runtime/failure.ts';
 import type { Postgres, Sql } from '../postgres/postgres.ts';
 import { setCause } from './causing.ts';

@@ -3,7 +3,7 @@
 
 import { isEditMail, type MailDraft } from '../../model/access-mail.ts';
 import type { CuratedId } from '../../model/access-request.ts';
-import type { Outbox, QueuedMail } from '../../ports/outbox.ts';
+import type { Outbox, QueuedMail } from '../../ports/mail.ts';
 import type { Sql } from '../postgres/postgres.ts';
 import { storableText } from '../postgres/storable-text.ts';
 import { queueEditMail } from './bounded-mails.ts';

@@ -1,7 +1,13 @@
 // Maps an access request to its row.
 
-import type { AccessRequest, CuratedId, RequestKey, RequestStatus, SettledTerms } from '../../model/access-request.ts';
-import type { RestrictionLevel } from '../../model/access-rights.ts';
+import type {
+  AccessRequest,
+  CuratedId,
+  RequestKey,
+  RequestStatus,
+  RestrictionLevel,
+  SettledTerms,
+} from '../../model/access-request.ts';
 import type { UserId } from '../../model/ids.ts';
 import type { Sql } from '../postgres/postgres.ts';
 

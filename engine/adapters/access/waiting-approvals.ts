@@ -4,10 +4,8 @@
 import { decisionMails } from '../../model/access-mail.ts';
 import { type AccessRequest, type CuratedId, isWaitOver, settleTerms } from '../../model/access-request.ts';
 import { parseDatasetId } from '../../model/ids.ts';
-import type { AccessApprovals } from '../../ports/access-approvals.ts';
-import type { EndUsers, RequestChange, WaitedRequest } from '../../ports/end-users.ts';
-import type { EnteredDatasets } from '../../ports/entered-datasets.ts';
-import type { UserDatasets } from '../../ports/user-datasets.ts';
+import type { EnteredDatasets, UserDatasets } from '../../ports/access-datasets.ts';
+import type { AccessApprovals, EndUsers, RequestChange, WaitedRequest } from '../../ports/access-requests.ts';
 import { kindOf, messageOf } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
 

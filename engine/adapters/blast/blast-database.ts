@@ -5,7 +5,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { open, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { Molecule } from '../../model/report/query-job.ts';
-import type { BlastDatabases } from '../../ports/blast-databases.ts';
+import type { BlastDatabases } from '../../ports/blast.ts';
 import { kindOf, messageOf, rejected, transient } from '../../runtime/failure.ts';
 import { aliasedDatabases } from './blast-database-alias.ts';
 

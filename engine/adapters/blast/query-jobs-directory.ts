@@ -6,10 +6,9 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { access, constants, link, mkdtemp, open, opendir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { QueryJob, QueryJobId } from '../../model/report/query-job.ts';
-import { parseQueryJob, serialiseQueryJob } from '../../model/report/query-job-document.ts';
+import { parseQueryJob, type QueryJob, type QueryJobId, serialiseQueryJob } from '../../model/report/query-job.ts';
 import { decodeDocument } from '../../model/utf8.ts';
-import type { QueryJobs } from '../../ports/query-jobs.ts';
+import type { QueryJobs } from '../../ports/blast.ts';
 import { defect, Failure, kindOf, messageOf, transient } from '../../runtime/failure.ts';
 import type { Clock } from '../../runtime/time.ts';
 

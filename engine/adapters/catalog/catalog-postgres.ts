@@ -5,7 +5,7 @@ import type { DatasetMetadata } from '../../model/metadata.ts';
 import type { DatasetAddress } from '../../model/object-key.ts';
 import type { InstallKind } from '../../model/status.ts';
 import type { Catalog, CatalogChange, DatasetRecord, InstallAttempt } from '../../ports/catalog.ts';
-import type { Lease } from '../../ports/leases.ts';
+import type { Lease } from '../../ports/jobs.ts';
 import { defect } from '../../runtime/failure.ts';
 import { fence, leaseLost } from '../postgres/lease-fence.ts';
 import type { Postgres, Sql } from '../postgres/postgres.ts';

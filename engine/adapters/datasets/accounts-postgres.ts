@@ -1,7 +1,7 @@
 // Profiles of people in the cache DB.
 
+import { addressKey } from '../../model/access-mail.ts';
 import type { UserId } from '../../model/ids.ts';
-import { addressKey } from '../../model/mail-address.ts';
 import type { Accounts, Profile } from '../../ports/accounts.ts';
 import { defect } from '../../runtime/failure.ts';
 import type { Sql } from '../postgres/postgres.ts';

@@ -1,8 +1,8 @@
 // Looks up accounts of the cache DB by mail address.
 
+import { addressKey } from '../../model/access-mail.ts';
 import type { UserId } from '../../model/ids.ts';
-import { addressKey } from '../../model/mail-address.ts';
-import type { AddressBook } from '../../ports/address-book.ts';
+import type { AddressBook } from '../../ports/accounts.ts';
 import type { Sql } from '../postgres/postgres.ts';
 
 export class PostgresAddressBook implements AddressBook {

@@ -12,7 +12,7 @@ import type {
   ReportFilter,
   ReportPage,
   StuckStatus,
-} from '../../ports/dataset-reports.ts';
+} from '../../ports/dataset-queries.ts';
 import { type Items, mapped, opened } from '../../runtime/items.ts';
 import { type DatasetRow, datasetRecord } from '../catalog/dataset-row.ts';
 import type { Postgres } from '../postgres/postgres.ts';

@@ -2,7 +2,7 @@
 
 import type { DatasetId, UserId } from '../../model/ids.ts';
 import type { StoredVisibility } from '../../model/status.ts';
-import type { UserDataset, UserDatasets } from '../../ports/user-datasets.ts';
+import type { UserDataset, UserDatasets } from '../../ports/access-datasets.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 
 interface Row {

@@ -2,7 +2,7 @@
 
 import type { DatasetId, UserId } from '../../model/ids.ts';
 import type { StoredVisibility } from '../../model/status.ts';
-import type { UserStudies, UserStudy } from '../../ports/user-studies.ts';
+import type { UserStudies, UserStudy } from '../../ports/access-datasets.ts';
 import { defect } from '../../runtime/failure.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 import { rowBatches } from '../postgres/row-batches.ts';

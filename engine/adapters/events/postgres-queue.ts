@@ -7,7 +7,7 @@
 //   pending, process dead    listed by orphans() for any caller, to be released or dropped
 
 import type { ObjectChange } from '../../model/event.ts';
-import type { ChangeQueue } from '../../ports/change-queue.ts';
+import type { ChangeQueue } from '../../ports/event-log.ts';
 import type { Logger } from '../../runtime/log.ts';
 import type { Clock } from '../../runtime/time.ts';
 import { BATCH, ClaimedRows, freeRow } from '../postgres/claimed-rows.ts';

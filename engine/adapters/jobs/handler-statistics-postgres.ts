@@ -1,6 +1,6 @@
 // What the handler service has done so far, in the cache DB.
 
-import type { HandlerCounts, HandlerStatistics } from '../../ports/handler-statistics.ts';
+import type { HandlerCounts, HandlerStatistics } from '../../ports/handler-jobs.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 
 interface TotalRow {

@@ -2,7 +2,7 @@
 
 import type { LaneName } from '../../model/event.ts';
 import type { DatasetId, UserId } from '../../model/ids.ts';
-import type { JobAdmin, JobFilter, JobList, JobPage, JobState, RetryResult } from '../../ports/job-admin.ts';
+import type { JobAdmin, JobFilter, JobList, JobPage, JobState, RetryResult } from '../../ports/jobs.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 import { JOB_CHANNEL } from './jobs-postgres.ts';
 

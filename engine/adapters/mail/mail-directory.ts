@@ -3,7 +3,7 @@
 
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Mail, Mailer } from '../../ports/mailer.ts';
+import type { Mail, Mailer } from '../../ports/mail.ts';
 import { defect, messageOf, transient } from '../../runtime/failure.ts';
 
 export type StoredMail = Omit<Mail, 'date' | 'html' | 'replyTo'> & { readonly date: string; readonly file: string };

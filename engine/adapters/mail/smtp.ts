@@ -1,7 +1,7 @@
 // Sends mails over SMTP, one connection per mail.
 
 import { createTransport } from 'nodemailer';
-import type { Mail, Mailer } from '../../ports/mailer.ts';
+import type { Mail, Mailer } from '../../ports/mail.ts';
 import { Failure, messageOf } from '../../runtime/failure.ts';
 import { unlessAborted } from '../../runtime/wait.ts';
 

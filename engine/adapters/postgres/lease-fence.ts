@@ -2,7 +2,7 @@
 // lost its lease while it was suspended can no longer write (docs/design/decisions.md#from-a-change-to-a-job).
 
 import type { DatasetId } from '../../model/ids.ts';
-import type { Lease } from '../../ports/leases.ts';
+import type { Lease } from '../../ports/jobs.ts';
 import { aborted, type Failure } from '../../runtime/failure.ts';
 import type { SqlParameters } from './sql-parameters.ts';
 

@@ -1,7 +1,7 @@
 // Leases as rows of the cache database. A lease is free when nobody holds it, when it has expired, or when its holder has lost
 // its session lock. Acquiring it increments its token. The database's clock is used.
 
-import type { Lease, Leases } from '../../ports/leases.ts';
+import type { Lease, Leases } from '../../ports/jobs.ts';
 import type { Postgres } from './postgres.ts';
 import type { PostgresInstance } from './postgres-instance.ts';
 

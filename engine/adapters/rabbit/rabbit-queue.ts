@@ -4,7 +4,7 @@
 
 import type { ConsumeMessage } from 'amqplib';
 import type { ObjectChange } from '../../model/event.ts';
-import type { ChangeQueue } from '../../ports/change-queue.ts';
+import type { ChangeQueue } from '../../ports/event-log.ts';
 import { messageOf, transient } from '../../runtime/failure.ts';
 import { JoinedSignal } from '../../runtime/joined-signal.ts';
 import type { Logger } from '../../runtime/log.ts';

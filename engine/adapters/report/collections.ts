@@ -1,9 +1,8 @@
 // Users' report collections in PostgreSQL.
 
 import type { QueryJobId } from '../../model/report/query-job.ts';
-import type { ReportJobId } from '../../model/report/report-job-id.ts';
-import type { Collector, ReportStatus, UserMetaChange } from '../../model/report-job.ts';
-import type { CollectedReport, ReportCollections } from '../../ports/report-collections.ts';
+import type { Collector, ReportJobId, ReportStatus, UserMetaChange } from '../../model/report/report-job.ts';
+import type { CollectedReport, ReportCollections } from '../../ports/report-jobs.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
 import { SqlParameters } from '../postgres/sql-parameters.ts';

@@ -1,9 +1,8 @@
 // Expiry of report jobs in PostgreSQL. The row expires first, so that nobody is sent to its files any more; then the files are
 // removed. A job that is queued again in the meantime writes its files under another attempt.
 
-import type { ReportJobId } from '../../model/report/report-job-id.ts';
-import type { ReportStatus } from '../../model/report-job.ts';
-import type { ReportDebris, ReportExpiry } from '../../ports/report-queue.ts';
+import type { ReportJobId, ReportStatus } from '../../model/report/report-job.ts';
+import type { ReportDebris, ReportExpiry } from '../../ports/report-jobs.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 
 // Uses arrays of ids: for a join the planner expects so many rows that it would read whole tables.

@@ -2,8 +2,7 @@
 
 import type { ResolvedConfig } from '../../model/report/blast-config.ts';
 import type { QueryJobId } from '../../model/report/query-job.ts';
-import type { ReportJobId } from '../../model/report/report-job-id.ts';
-import type { ReportStatus } from '../../model/report-job.ts';
+import type { ReportJobId, ReportStatus } from '../../model/report/report-job.ts';
 import type { FailedReport, ReportJob } from '../../ports/report-jobs.ts';
 
 export interface JobRow {

@@ -1,7 +1,6 @@
 // Report jobs in PostgreSQL, for their callers.
 
-import type { ReportJobId } from '../../model/report/report-job-id.ts';
-import type { ReportFile, ReportRequest, ReportStatus } from '../../model/report-job.ts';
+import type { ReportFile, ReportJobId, ReportRequest, ReportStatus } from '../../model/report/report-job.ts';
 import type {
   FailedReport,
   ReportAccess,

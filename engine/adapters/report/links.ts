@@ -1,6 +1,6 @@
 // Links between users and report jobs as rows.
 
-import type { ReportRequest } from '../../model/report-job.ts';
+import type { ReportRequest } from '../../model/report/report-job.ts';
 import type { ReportLink } from '../../ports/report-jobs.ts';
 import type { Sql } from '../postgres/postgres.ts';
 import { storableText } from '../postgres/storable-text.ts';

@@ -1,12 +1,11 @@
 // The queue of report jobs in PostgreSQL. A lease is part of the job's row and uses the database's clock.
 
+import type { Tenant } from '../../model/ids.ts';
 import type { ResolvedConfig } from '../../model/report/blast-config.ts';
 import type { QueryJobId } from '../../model/report/query-job.ts';
-import type { ReportJobId } from '../../model/report/report-job-id.ts';
-import type { ReportFile } from '../../model/report-job.ts';
-import type { Tenant } from '../../model/tenant.ts';
+import type { ReportFile, ReportJobId } from '../../model/report/report-job.ts';
 import { parseTraceparent } from '../../model/traceparent.ts';
-import type { ReportClaim, ReportClaimRequest, ReportCompletion, ReportQueue } from '../../ports/report-queue.ts';
+import type { ReportClaim, ReportClaimRequest, ReportCompletion, ReportQueue } from '../../ports/report-jobs.ts';
 import type { Postgres, Sql } from '../postgres/postgres.ts';
 import type { PostgresInstance } from '../postgres/postgres-instance.ts';
 import { storableText } from '../postgres/storable-text.ts';

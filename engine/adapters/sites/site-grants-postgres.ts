@@ -1,7 +1,7 @@
 // Grants in the control schema of one target. Other targets may share the schema; the first to write updates it for all.
 
 import type { TargetId } from '../../model/ids.ts';
-import type { GrantChange, SiteGrants } from '../../ports/site-grants.ts';
+import type { GrantChange, SiteGrants } from '../../ports/grants.ts';
 import { type Postgres, quoteIdentifier, type Sql } from '../postgres/postgres.ts';
 import { statementName } from '../postgres/statement-name.ts';
 

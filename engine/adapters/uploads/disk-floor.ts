@@ -4,7 +4,7 @@
 import type { StatsFs } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { DiskRoom } from '../../ports/disk-room.ts';
+import type { DiskRoom } from '../../ports/storage-room.ts';
 import { messageOf, transient } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { type Clock, deadline } from '../../runtime/time.ts';

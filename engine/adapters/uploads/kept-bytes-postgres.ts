@@ -11,7 +11,7 @@ import type {
   KeptSnapshot,
   Reservation,
   ReserveOptions,
-} from '../../ports/kept-bytes.ts';
+} from '../../ports/storage-room.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 
 /** Datasets that one query for stale entries returns. */

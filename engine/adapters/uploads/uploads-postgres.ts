@@ -8,8 +8,7 @@
 import { type DatasetId, rootOf, type UserId } from '../../model/ids.ts';
 import type { FileEntry } from '../../model/metadata.ts';
 import type { DatasetAddress } from '../../model/object-key.ts';
-import type { JobRequest } from '../../ports/jobs.ts';
-import type { Lease } from '../../ports/leases.ts';
+import type { JobRequest, Lease } from '../../ports/jobs.ts';
 import type { AcceptedUpload, UploadSource, Uploads } from '../../ports/uploads.ts';
 import { rejected, transient } from '../../runtime/failure.ts';
 import { fence, leaseLost } from '../postgres/lease-fence.ts';

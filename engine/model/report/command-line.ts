@@ -1,15 +1,15 @@
-// The formatter's arguments for a configuration, and the files that it then writes.
+// How a BLAST+ program is run: the formatter's arguments for a configuration, the files that it then writes, and the
+// environment.
 
 import type { ResolvedConfig } from './blast-config.ts';
-import { STANDARD_FIELD } from './format-fields.ts';
-import { type FormatType, formatNumber, formatRow } from './format-types.ts';
+import { type FormatType, formatNumber, formatRow, STANDARD_FIELD } from './format-types.ts';
 import { cellOf, isText, OPTIONS, type OptionName, SORT_HITS, SORT_HSPS } from './options.ts';
 
 /** Contains all other files of a job. */
 export const REPORT_ARCHIVE = { name: 'report.zip', mediaType: 'application/zip' } as const;
 
 /** What the formatter writes into its working directory. */
-export interface ReportOutput {
+interface ReportOutput {
   /** The value of `-out`. */
   readonly written: string;
   /**
@@ -75,3 +75,22 @@ function outputFormat({ formatType, formatFields = [] }: ResolvedConfig): string
   const standard = formatFields.length === 1 && formatFields[0] === STANDARD_FIELD;
   return [formatNumber(formatType), ...(standard ? [] : formatFields)].join(' ');
 }
+
+interface ToolPlace {
+  /** Where programs are searched. */
+  readonly path: string;
+  /** A directory of this run only, so that settings of the service's account do not apply. */
+  readonly home: string;
+  /** Where databases with relative names are searched. */
+  readonly searchPath: readonly string[];
+}
+
+/** The complete environment of a BLAST+ program: no other variable of the service gets into it. */
+export const toolEnvironment = ({ path, home, searchPath }: ToolPlace): Readonly<Record<string, string>> => ({
+  PATH: path,
+  HOME: home,
+  ...(searchPath.length > 0 ? { BLASTDB: searchPath.join(':') } : {}),
+  LANG: 'C.UTF-8',
+  // Otherwise the program reports every run to its makers.
+  BLAST_USAGE_REPORT: 'false',
+});

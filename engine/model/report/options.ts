@@ -1,8 +1,14 @@
 // The only table of options: what each one is, the formatter's flag for it, and, for every format type, whether it has an
 // effect, has none, or is refused. Schema, checks, command line and documentation are generated from it.
 
-import { FORMAT_FIELDS, fieldsOf } from './format-fields.ts';
-import { DEFAULT_FORMAT_TYPE, FORMAT_TYPE_NAMES, type FormatType, formatNumber } from './format-types.ts';
+import {
+  DEFAULT_FORMAT_TYPE,
+  FORMAT_FIELDS,
+  FORMAT_TYPE_NAMES,
+  type FormatType,
+  fieldsOf,
+  formatNumber,
+} from './format-types.ts';
 
 /**
  * An option with a format type. `effective`: it can change the output. `no-op`: it is accepted and stored but not passed to the
@@ -24,9 +30,9 @@ export type SortHsps = (typeof SORT_HSPS)[number];
 /** The formatter uses 32-bit numbers. */
 const MAX_NUMBER = 2_147_483_647;
 /** Names in one list. All of them form one command argument, which may have at most 128 KiB. */
-export const MAX_FIELDS = 1_000;
+const MAX_FIELDS = 1_000;
 
-export interface OptionRow {
+interface OptionRow {
   /** JSON Schema of the value. */
   readonly schema: object;
   /** The formatter's flag. */

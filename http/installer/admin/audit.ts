@@ -1,26 +1,58 @@
-// GET /admin/audit: the audit trail, newest first, page by page; as application/x-ndjson all that is asked for, oldest first,
-// one JSON object a line. Nothing is held between two pages.
+// GET /admin/audit: the audit trail, newest first, in pages; as application/x-ndjson everything that matches, oldest first,
+// one JSON object per line. No state is kept between two pages.
 
-import { AUDIT_OUTCOMES, type AuditEntry, type AuditOutcome, type AuditPlace } from '../../../engine/model/audit.ts';
+import type { Static } from 'typebox';
+import {
+  AUDIT_ACTORS,
+  AUDIT_KINDS,
+  AUDIT_OUTCOMES,
+  type AuditEntry,
+  type AuditOutcome,
+  type AuditPlace,
+} from '../../../engine/model/audit.ts';
 import type { AuditFilter, AuditLog } from '../../../engine/ports/audit-log.ts';
-import { quote } from '../../kernel/input/describe.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
-import { badRequest } from '../../kernel/pipeline/errors.ts';
 import type { Query, QueryValue } from '../../kernel/pipeline/query.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
-import { type AuditItem, AuditReport } from '../schema/audit.ts';
-import { momentOf } from './partial-datetime.ts';
-import { ADMIN_REFUSALS } from './refusals.ts';
+import { Datetime } from '../dataset-terms.ts';
+import { ADMIN_REFUSALS, askedMoment, momentParameter } from './admin-route.ts';
 
-export interface AuditOptions {
+const AuditItem = Type.Object({
+  id: Type.String({ description: 'Place in the order of time' }),
+  at: Datetime,
+  kind: Type.Enum([...AUDIT_KINDS]),
+  actor: Type.Object({
+    kind: Type.Enum([...AUDIT_ACTORS]),
+    id: Type.Optional(Type.String({ description: "A user's id, or the name of a machine's token" })),
+  }),
+  address: Type.String({ description: 'IP address; a /64 network where refusals from there were counted together' }),
+  service: Type.String(),
+  method: Type.String(),
+  route: Type.String({ description: "The route's pattern" }),
+  dataset: Type.Optional(Type.String()),
+  records: Type.Record(Type.String(), Type.String(), { description: 'Path parameters, and what was made' }),
+  outcome: Type.Enum([...AUDIT_OUTCOMES]),
+  status: Type.Optional(Type.Integer({ description: 'Absent when there was no answer' })),
+  count: Type.Integer({ minimum: 1, description: 'Requests alike that the row stands for' }),
+  request: Type.String({ description: 'X-Request-Id of the answer, the first of those counted' }),
+});
+type AuditItem = Static<typeof AuditItem>;
+
+const AuditReport = Type.Object({
+  results: Type.Array(AuditItem, { description: 'Newest first' }),
+  next: Type.Optional(Type.String({ description: '`after` of the next page; absent when nothing is left' })),
+});
+type AuditReport = Static<typeof AuditReport>;
+
+interface AuditOptions {
   readonly audit: Pick<AuditLog, 'page'>;
 }
 
 const LINES_TYPE = 'application/x-ndjson';
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
-const moment = (description: string) => ({ description, schema: { type: 'string', minLength: 10, maxLength: 19 } });
 const text = (description: string) => ({ description, schema: { type: 'string', minLength: 1, maxLength: 1_000 } });
 
 export function auditRoute(options: AuditOptions): Route {
@@ -31,8 +63,8 @@ export function auditRoute(options: AuditOptions): Route {
     operationId: 'readAudit',
     summary: 'Shows who asked for what: changes, downloads, reads by administrators, refusals',
     query: {
-      from: moment('Only rows from then on: the beginning of 2026-01-02T03:04:05, from its date on, in UTC'),
-      to: moment('Only rows before then; given as `from` is'),
+      from: momentParameter('Only rows from then on: the beginning of 2026-01-02T03:04:05, from its date on, in UTC'),
+      to: momentParameter('Only rows before then; given as `from` is'),
       actor: text("A user's id, or the name of a machine's token"),
       dataset: text('About this dataset'),
       route: text("A route's pattern, such as /datasets/:id"),
@@ -104,8 +136,8 @@ function placeOf(asked: QueryValue | undefined): AuditPlace | undefined {
 }
 
 function filterOf(query: Query): AuditFilter {
-  const from = timeOf('from', query.from);
-  const to = timeOf('to', query.to);
+  const from = askedMoment('from', query.from)?.getTime();
+  const to = askedMoment('to', query.to)?.getTime();
   return {
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
@@ -114,13 +146,4 @@ function filterOf(query: Query): AuditFilter {
     ...(query.route === undefined ? {} : { route: String(query.route) }),
     ...(query.outcome === undefined ? {} : { outcome: query.outcome as AuditOutcome }),
   };
-}
-
-function timeOf(name: string, asked: QueryValue | undefined): number | undefined {
-  if (asked === undefined) return undefined;
-  const found = momentOf(String(asked));
-  if (found) return found.getTime();
-  throw badRequest(
-    `query parameter '${name}' is ${quote(String(asked))}: a date, or more of 2026-01-02T03:04:05, is needed`,
-  );
 }

@@ -1,22 +1,67 @@
-// POST /admin/rpc/installs/clear-failed: installs that failed for no fault of the user's, or that miss a dependency, are
-// tried again; GET: how far that is, and what the last run did.
+// POST /admin/rpc/installs/clear-failed retries installs that failed from an internal error or that miss a dependency. GET on
+// the same path: the progress of that run, and the result of the last one.
 
+import type { Static } from 'typebox';
 import { targetId } from '../../../engine/model/ids.ts';
-import type { ClearOrder, ClearRun, FailedInstalls } from '../../../engine/ports/failed-installs.ts';
+import {
+  CLEAR_SKIPS,
+  type ClearOrder,
+  type ClearRun,
+  type FailedInstalls,
+} from '../../../engine/ports/process-control.ts';
 import { soundJsonBody } from '../../kernel/bodies/body.ts';
 import { Faults } from '../../kernel/input/faults.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 import { conflict } from '../../kernel/pipeline/errors.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
-import { ClearInput, ClearRuns, ClearStarted, type ClearView, MAX_PLACES } from '../schema/clear-report.ts';
-import { ADMIN_REFUSALS } from './refusals.ts';
+import { DatasetIdInput, Datetime } from '../dataset-terms.ts';
+import { CLOSED, InstallTargetId } from '../metadata/create-details.ts';
+import { ADMIN_REFUSALS, CountOf, runEnded, runFailure, runsOf, shownRuns, skipsOf } from './admin-route.ts';
 
-export interface ClearFailedOptions {
+/** For more, send several requests. */
+const MAX_PLACES = 10_000;
+
+const ClearInput = Type.Object(
+  {
+    all: Type.Optional(Type.Boolean({ description: 'Everything that failed; instead of targets' })),
+    targets: Type.Optional(
+      Type.Array(Type.Object({ datasetId: DatasetIdInput, installTarget: InstallTargetId }, CLOSED), {
+        minItems: 1,
+        maxItems: MAX_PLACES,
+        description: 'Only these installs; those that have not failed are passed over',
+      }),
+    ),
+  },
+  CLOSED,
+);
+type ClearInput = Static<typeof ClearInput>;
+
+const ClearView = Type.Object({
+  started: Datetime,
+  ended: runEnded,
+  skipRun: Type.Boolean(),
+  datasets: CountOf('Datasets looked at'),
+  cleared: CountOf('Installs, of metadata or data on one target, that may be tried again'),
+  jobs: CountOf('Jobs that will try them'),
+  skipped: skipsOf(CLEAR_SKIPS, 'Installs that stay as they are, by the reason'),
+  failures: CountOf('Datasets that could not be dealt with'),
+  failure: runFailure,
+});
+type ClearView = Static<typeof ClearView>;
+
+const ClearRuns = runsOf(ClearView);
+type ClearRuns = Static<typeof ClearRuns>;
+
+const ClearStarted = Type.Object({ state: Type.Enum(['started']), skipRun: Type.Boolean() });
+type ClearStarted = Static<typeof ClearStarted>;
+
+interface ClearFailedOptions {
   readonly failedInstalls: FailedInstalls;
 }
 
 const PATH = '/admin/rpc/installs/clear-failed';
-/** Enough for every place, written as long as it may be. */
+/** Enough for the largest number of places at their greatest length. */
 const MAX_BODY_BYTES = MAX_PLACES * 200;
 
 export function clearFailedRoutes({ failedInstalls }: ClearFailedOptions): readonly Route[] {
@@ -69,11 +114,7 @@ export function clearFailedRoutes({ failedInstalls }: ClearFailedOptions): reado
       summary: 'What clearing failed installs has done: the run under way, and the last',
       responses: { 200: answer('Runs of the process that answers', ClearRuns), ...refusals(ADMIN_REFUSALS) },
       handler: async (context) => {
-        const { current, lastReport } = failedInstalls;
-        const runs: ClearRuns = {
-          ...(current ? { current: runView(current) } : {}),
-          ...(lastReport ? { last: { ...runView(lastReport), ended: lastReport.endedAt.toISOString() } } : {}),
-        };
+        const runs: ClearRuns = shownRuns(failedInstalls, runView);
         await context.json(200, runs);
       },
     },

@@ -4,9 +4,9 @@
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
-import { ADMIN_REFUSALS } from './refusals.ts';
+import { ADMIN_REFUSALS } from './admin-route.ts';
 
-export interface ObjectListingOptions {
+interface ObjectListingOptions {
   readonly store: Pick<ObjectStore, 'list'>;
 }
 

@@ -1,15 +1,34 @@
-// POST /admin/rpc/config/reload: the process that answers reads its configuration anew; POST /admin/rpc/log/level: it logs
-// more or less than it did, until then.
+// POST /admin/rpc/config/reload: the process that answers reloads its configuration. POST /admin/rpc/log/level changes its log
+// level until the next reload.
 
+import type { Static } from 'typebox';
 import { LOG_LEVELS, type LogLevel } from '../../../engine/model/log-level.ts';
-import type { ProcessSettings, SettingFault } from '../../../engine/ports/process-settings.ts';
+import type { ProcessSettings, SettingFault } from '../../../engine/ports/process-control.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 import { type HttpError, invalidInput } from '../../kernel/pipeline/errors.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
-import { LevelChanged, Reloaded } from '../schema/process-settings.ts';
-import { ADMIN_REFUSALS } from './refusals.ts';
+import { ADMIN_REFUSALS } from './admin-route.ts';
 
-export interface ProcessSettingsOptions {
+const Value = (description: string) => Type.Union([Type.String(), Type.Number()], { description });
+const SettingPath = Type.String({ description: 'Key path in the configuration file' });
+
+const Reloaded = Type.Object({
+  applied: Type.Array(
+    Type.Object({ path: SettingPath, from: Value("What ran, in the file's words"), to: Value('What runs now') }),
+    { description: 'What was taken over' },
+  ),
+  needsRestart: Type.Array(Type.Object({ path: SettingPath }), {
+    description: 'What differs from what runs and waits for a restart; a value that is a secret never shows',
+  }),
+  unchanged: Type.Integer({ minimum: 0, description: 'How many settings are as they were' }),
+});
+
+const Level = Type.Enum([...LOG_LEVELS]);
+const LevelChanged = Type.Object({ from: Level, to: Level });
+type LevelChanged = Static<typeof LevelChanged>;
+
+interface ProcessSettingsOptions {
   readonly processSettings: ProcessSettings;
 }
 
@@ -55,7 +74,7 @@ export function processSettingsRoutes({ processSettings }: ProcessSettingsOption
         ...refusals({ ...ADMIN_REFUSALS, 400: 'There is no such level' }),
       },
       handler: async (context) => {
-        // The query was checked against these.
+        // The query was validated against these levels.
         const level = context.query.level as LogLevel | undefined;
         const changed: LevelChanged = processSettings.setLogLevel(level);
         await context.json(200, changed);

@@ -1,5 +1,5 @@
-// POST /admin/rpc/datasets/proxy-upload: an upload for somebody else, who need not have an account yet. All rules, limits
-// and the quota are those of the user's own uploads; the details may say when the dataset was made
+// POST /admin/rpc/datasets/proxy-upload: an upload on behalf of a user, who need not have an account yet. Rules, limits and
+// quota are those of the user's own uploads. The details may also say when the dataset was created
 // (docs/contract/installer.md#endpoints).
 
 import { parseUserId, type UserId } from '../../../engine/model/ids.ts';
@@ -9,18 +9,17 @@ import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { badRequest } from '../../kernel/pipeline/errors.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
-import type { CheckedDetails } from '../checks/details-check.ts';
-import { Accepted } from '../schema/accepted.ts';
-import { Datetime } from '../schema/dataset-terms.ts';
-import { CreateDetails } from '../schema/details.ts';
-import { uploadBody } from '../schema/upload-body.ts';
+import { Datetime } from '../dataset-terms.ts';
+import { CreateDetails } from '../metadata/create-details.ts';
+import type { CheckedDetails } from '../metadata/details-check.ts';
 import type { CreateOrder, Creation } from '../uploads/create.ts';
-import { ADMIN_REFUSALS } from './refusals.ts';
+import { Accepted, uploadBody } from '../uploads/upload-intake.ts';
+import { ADMIN_REFUSALS } from './admin-route.ts';
 
 /** RFC 3339, section 5.6, without leap seconds. */
 const DATE_TIME = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 
-/** A dataset of the future would lead every listing until then; but clocks differ. */
+/** A dataset of the future would lead every listing until then. Allows for clocks that differ. */
 const CLOCKS_DIFFER_MS = 60_000;
 
 export function proxyUploadRoute(creation: Creation): Route {
@@ -73,7 +72,7 @@ function targetUser({ request }: RequestContext): UserId {
 class ProxyDetails {
   readonly #details: CreateOrder['details'];
   readonly #latestMs: number;
-  /** Undefined when the details do not say. */
+  /** Undefined when the details have no `createdOn`. */
   createdMs: number | undefined;
 
   constructor(details: CreateOrder['details'], nowMs: number) {
@@ -85,7 +84,7 @@ class ProxyDetails {
     if (typeof body !== 'object' || body === null || Array.isArray(body)) return this.#details.check(body, version);
     const { createdOn, ...rest } = body as Record<string, unknown>;
     const { details, faults } = this.#details.check(rest, version);
-    // As everywhere in the details, null and blank text say nothing.
+    // As everywhere in the details, null and blank text count as absent.
     if (createdOn === undefined || createdOn === null || (typeof createdOn === 'string' && createdOn.trim() === ''))
       return { details, faults };
     this.createdMs = typeof createdOn === 'string' ? momentOf(createdOn.trim()) : undefined;
@@ -99,10 +98,10 @@ class ProxyDetails {
   }
 }
 
-/** In ms since 1970; undefined for what is no moment of the years that databases know, such as 30 February. */
+/** In ms since 1970; undefined for what is no date and time, such as 30 February, and for years that databases do not have. */
 function momentOf(text: string): number | undefined {
   const [, date = '', time = '', , offset = ''] = DATE_TIME.exec(text) ?? [];
-  // The engine would take 30 February for 2 March.
+  // JavaScript reads 30 February as 2 March.
   const day = new Date(`${date}T00:00:00Z`);
   if (Number.isNaN(day.getTime()) || day.toISOString().slice(0, 10) !== date) return undefined;
   if (time > '23:59:59' || (/\d/.test(offset) && offset.slice(1) > '23:59')) return undefined;

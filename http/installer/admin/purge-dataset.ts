@@ -1,44 +1,70 @@
-// POST /admin/rpc/object-store/purge-dataset: removes a dataset for good, whatever state it is in. In the store the metadata
-// go, which is what says that the dataset exists, and in the cache it is past taking back; the hardDelete lane uninstalls it
-// and removes the rest. It is told by the event of that removal, and by a job of its own, since there may be no metadata.
-// Nobody else edits the dataset meanwhile: its row is locked.
+// POST /admin/rpc/object-store/purge-dataset: removes a dataset for good, whatever its state. The metadata document, which
+// makes a dataset exist, is removed from the store, and the cache marks the dataset as pruning, which nobody can undo. The
+// hardDelete lane uninstalls it and removes the rest. The lane learns of it by the event of that removal, and by a job, because
+// there may be no metadata. The dataset's row stays locked meanwhile, so nobody else edits it.
 //
 //   the cache knows it                     state `pruning`, metadata removed, job
 //   only the store knows it                metadata removed, job
-//   only an install target knows it        job; also when one cannot tell
+//   only an install target knows it        job; also when a target does not answer
 //   nobody knows it                        404
 
-import type { DatasetId } from '../../../engine/model/ids.ts';
+import type { Static } from 'typebox';
+import { type DatasetId, parseUserId, type UserId } from '../../../engine/model/ids.ts';
 import { type DatasetAddress, datasetPrefix, objectKey } from '../../../engine/model/object-key.ts';
 import type { Traceparent } from '../../../engine/model/traceparent.ts';
 import type { DatasetEdits } from '../../../engine/ports/dataset-edits.ts';
 import type { EventLog } from '../../../engine/ports/event-log.ts';
 import type { InstallTarget } from '../../../engine/ports/install-target.ts';
-import type { JobAdmin } from '../../../engine/ports/job-admin.ts';
-import type { Jobs } from '../../../engine/ports/jobs.ts';
+import type { JobAdmin, Jobs } from '../../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
 import { soundJsonBody } from '../../kernel/bodies/body.ts';
+import { Faults } from '../../kernel/input/faults.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
+import { UserIdOutput } from '../../kernel/openapi/user-id.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { type HttpError, notFound, unavailable } from '../../kernel/pipeline/errors.ts';
 import { refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
-import { PurgeBody, PurgeInput, purgedAddress } from '../schema/purge.ts';
-import { ADMIN_REFUSALS } from './refusals.ts';
+import { DatasetIdInput, VdiId } from '../dataset-terms.ts';
+import { CLOSED } from '../metadata/create-details.ts';
+import { ADMIN_REFUSALS } from './admin-route.ts';
 
-export interface PurgeDatasetOptions {
+/** The body as the API documents it. */
+const PurgeBody = Type.Object({ userId: UserIdOutput, datasetId: VdiId }, CLOSED);
+
+/** The body as it is validated: a user's number was parsed as text, which keeps all digits (engine/model/json.ts). */
+const PurgeInput = Type.Object(
+  {
+    userId: Type.Unsafe<UserId>({ type: 'string', pattern: '^[1-9][0-9]{0,18}$' }),
+    datasetId: DatasetIdInput,
+  },
+  CLOSED,
+);
+type PurgeInput = Static<typeof PurgeInput>;
+
+/** Throws 422 when the number is higher than a user id can be. */
+function purgedAddress({ userId, datasetId }: PurgeInput): DatasetAddress {
+  const owner = parseUserId(userId);
+  if (owner) return { owner, dataset: datasetId };
+  const faults = new Faults();
+  faults.add(['userId'], 'is higher than the id of any user');
+  throw faults.refusal();
+}
+
+interface PurgeDatasetOptions {
   readonly store: Pick<ObjectStore, 'list' | 'remove'>;
   readonly edits: DatasetEdits;
   readonly jobs: Pick<Jobs, 'enqueue'>;
   readonly jobAdmin: Pick<JobAdmin, 'revive'>;
   readonly eventLog: Pick<EventLog, 'nextEventId'>;
-  /** Every enabled one, to tell a dataset that is left there alone from one that nobody knows. */
+  /** All enabled targets, to tell a dataset that only a target knows from one that does not exist. */
   readonly sites: readonly Pick<InstallTarget, 'state'>[];
   readonly clock: Clock;
 }
 
 const MAX_BODY_BYTES = 1024;
-/** The dataset's lanes wait as long. */
+/** The dataset's lanes wait for this. */
 const WORK_MS = 15_000;
 const RETRY_SECONDS = 5;
 
@@ -81,13 +107,13 @@ async function purge(options: PurgeDatasetOptions, at: DatasetAddress, context: 
   const { signal } = limit;
   const known = (await inCache(options, at, context.traceparent, signal)) || (await inStore(options, at, signal));
   if (!known && !(await onSites(options, at.dataset, signal))) throw unknown(at);
-  // A dead job would only note that it is wanted again.
+  // A dead job would only be marked as wanted again.
   if (await jobAdmin.revive('hardDelete', at.dataset, signal)) return;
   const eventId = await eventLog.nextEventId(signal);
   await jobs.enqueue([{ lane: 'hardDelete', ...at, eventId, source: 'admin' }], signal);
 }
 
-/** False when the cache does not know the dataset. The state says that all is to go, even if the metadata could not. */
+/** False when the cache does not know the dataset. The state lets the lane remove everything even if the metadata stay. */
 function inCache(
   { edits, store }: PurgeDatasetOptions,
   at: DatasetAddress,
@@ -114,7 +140,7 @@ async function inStore({ store }: PurgeDatasetOptions, at: DatasetAddress, signa
   return false;
 }
 
-/** A target that cannot tell may know it; for a dataset that nobody knows the lane has nothing to do. */
+/** True also when a target does not answer; if no target has the dataset, the lane then has nothing to do. */
 async function onSites({ sites }: PurgeDatasetOptions, dataset: DatasetId, signal: AbortSignal): Promise<boolean> {
   const answers = await Promise.all(
     sites.map((site) =>

@@ -1,4 +1,4 @@
-// GET /datasets/{id}/files/upload and .../install: the two archives of a dataset, as they are kept.
+// GET /datasets/{id}/files/upload and .../install: the two archives of a dataset, as they are stored.
 
 import { type DatasetObject, objectKey } from '../../../engine/model/object-key.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
@@ -6,17 +6,17 @@ import { sendObject } from '../../kernel/answers/download.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
-import { type FileReading, findReadable, viewerOf } from '../details/dataset-lookup.ts';
-import { datasetParam } from '../schema/dataset-param.ts';
+import { type FileReading, findReadable, viewerOf } from '../access.ts';
+import { datasetParam } from '../dataset-terms.ts';
 
-export interface DownloadsOptions extends FileReading {
+interface DownloadsOptions extends FileReading {
   readonly store: Pick<ObjectStore, 'get' | 'head'>;
 }
 
 interface Archive {
   readonly path: 'upload' | 'install';
   readonly object: DatasetObject;
-  /** Added to the dataset's id to name the file. */
+  /** The file name is the dataset's id and this. */
   readonly suffix: string;
   readonly operationId: string;
   readonly summary: string;

@@ -1,15 +1,97 @@
-// GET /datasets/{id}/files: names and sizes of a dataset's files.
+// GET /datasets/{id}/files (docs/contract/installer.md#file-listing): names and sizes of a dataset's files from the cache,
+// sizes of its two archives from the object store. Version 1.7.0 has `variableProperties` where 1.8.0 has `datasetProperties`.
 
-import type { DatasetQueries } from '../../../engine/ports/dataset-queries.ts';
+import type { Static } from 'typebox';
+import type { ApiVersion } from '../../../engine/model/api-version.ts';
+import type { FileEntry } from '../../../engine/model/metadata.ts';
+import { objectKey } from '../../../engine/model/object-key.ts';
+import type { ImportStatus } from '../../../engine/model/status.ts';
+import type { DatasetFiles, DatasetQueries, ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
+import type { ObjectStore } from '../../../engine/ports/object-store.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';
-import type { Route } from '../../kernel/pipeline/route.ts';
-import { findVisible, viewerOf } from '../details/dataset-lookup.ts';
-import { datasetParam } from '../schema/dataset-param.ts';
-import { AnyFileListing } from '../schema/file-listing.ts';
-import { type FileSources, listFiles } from './dataset-files.ts';
+import type { Route, RouteParameter } from '../../kernel/pipeline/route.ts';
+import { findVisible, viewerOf } from '../access.ts';
+import { datasetParam } from '../dataset-terms.ts';
 
-export interface FilesOptions extends FileSources {
+const FileDetails = Type.Object({
+  fileName: Type.String(),
+  fileSize: Type.Integer({ minimum: 0, format: 'int64' }),
+});
+type FileDetails = Static<typeof FileDetails>;
+
+const ZipDetails = Type.Object({
+  /** -1 before the import, when the size is not known yet. */
+  zipSize: Type.Integer({ minimum: -1, format: 'int64' }),
+  contents: Type.Array(FileDetails),
+});
+
+const common = {
+  upload: ZipDetails,
+  install: Type.Optional(ZipDetails),
+  documents: Type.Array(FileDetails),
+};
+
+export const FileListing = Type.Object({ ...common, datasetProperties: Type.Array(FileDetails) });
+export type FileListing = Static<typeof FileListing>;
+
+export const OldFileListing = Type.Object({ ...common, variableProperties: Type.Array(FileDetails) });
+export type OldFileListing = Static<typeof OldFileListing>;
+
+/** The answer in either version. */
+const AnyFileListing = Type.Union([FileListing, OldFileListing]);
+
+interface ZipSizes {
+  /** Bytes of import-ready.zip and install-ready.zip; undefined when there is none. */
+  readonly upload: number | undefined;
+  readonly install: number | undefined;
+}
+
+/** The size of the upload is -1 until its import has ended. `install` is present once the import is complete. */
+export function fileListing(
+  files: DatasetFiles,
+  imported: ImportStatus | undefined,
+  zips: ZipSizes,
+  version: ApiVersion,
+): FileListing | OldFileListing {
+  const waiting = imported === undefined || imported === 'queued' || imported === 'in-progress';
+  const upload = { zipSize: waiting ? -1 : (zips.upload ?? -1), contents: files.upload.map(fileView) };
+  const install = { zipSize: zips.install ?? -1, contents: files.install.map(fileView) };
+  const properties = files.properties.map(fileView);
+  return {
+    upload,
+    ...(imported === 'complete' ? { install } : {}),
+    documents: files.documents.map(fileView),
+    ...(version === '1.7.0' ? { variableProperties: properties } : { datasetProperties: properties }),
+  } as FileListing | OldFileListing;
+}
+
+function fileView(file: FileEntry): FileDetails {
+  return { fileName: file.name, fileSize: file.size };
+}
+
+export interface FileSources {
+  readonly queries: Pick<DatasetQueries, 'files'>;
+  readonly store: Pick<ObjectStore, 'head'>;
+}
+
+export async function listFiles(
+  sources: FileSources,
+  dataset: ViewedDataset,
+  version: ApiVersion,
+  signal: AbortSignal,
+): Promise<FileListing | OldFileListing> {
+  const { queries, store } = sources;
+  const [files, upload, install] = await Promise.all([
+    queries.files(dataset.dataset, signal),
+    store.head(objectKey(dataset, 'import-ready.zip'), signal),
+    store.head(objectKey(dataset, 'install-ready.zip'), signal),
+  ]);
+  return fileListing(files, dataset.import?.status, { upload: upload?.size, install: install?.size }, version);
+}
+
+interface FilesOptions extends FileSources {
   readonly queries: FileSources['queries'] & Pick<DatasetQueries, 'view'>;
 }
 
@@ -35,3 +117,18 @@ async function files(options: FilesOptions, context: RequestContext): Promise<vo
   const dataset = await findVisible(options.queries, context.param('id'), viewerOf(context), signal);
   await context.json(200, await listFiles(options, dataset, version, signal));
 }
+
+/** A path parameter of the routes for one file of a dataset. */
+export const fileNameParam: Readonly<Record<'fileName', RouteParameter>> = {
+  fileName: {
+    description: 'Name of the file: a label without / and \\, at most 255 bytes',
+    schema: { ...Type.String({ minLength: 1, maxLength: 255 }) },
+  },
+};
+
+export const downloadParam: Readonly<Record<'download', RouteParameter>> = {
+  download: {
+    description: 'False lets a browser show it instead of saving it',
+    schema: { ...Type.Boolean({ default: true }) },
+  },
+};

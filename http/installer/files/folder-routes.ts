@@ -11,16 +11,14 @@ import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { forbidden } from '../../kernel/pipeline/errors.ts';
 import { refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route, RouteParameter, RouteResponse } from '../../kernel/pipeline/route.ts';
-import { type FileReading, findReadable, findVisible, viewerOf } from '../details/dataset-lookup.ts';
-import { datasetParam } from '../schema/dataset-param.ts';
-import { downloadParam, fileNameParam } from '../schema/file-params.ts';
-import { UploadSlots } from '../uploads/upload-slots.ts';
+import { type FileReading, findReadable, findVisible, viewerOf } from '../access.ts';
+import { datasetParam } from '../dataset-terms.ts';
+import { UploadSlots } from '../uploads/upload-limits.ts';
+import { downloadParam, fileNameParam } from './files.ts';
 import { DOCUMENTS, type Folder, PROPERTIES, storedName } from './folder.ts';
 import { type FolderWriteOptions, noSuchFile, putFile, removeFile } from './folder-writes.ts';
 
-export interface FolderOptions
-  extends Omit<FolderWriteOptions, 'slots' | 'maxUploadBytes'>,
-    Pick<FileReading, 'grants'> {
+interface FolderOptions extends Omit<FolderWriteOptions, 'slots' | 'maxUploadBytes'>, Pick<FileReading, 'grants'> {
   readonly store: FolderWriteOptions['store'] & Pick<ObjectStore, 'get' | 'head'>;
   readonly queries: Pick<DatasetQueries, 'view' | 'files'>;
   readonly dataTypes: Pick<DataTypes, 'find'>;
@@ -32,11 +30,11 @@ export interface FolderOptions
   };
 }
 
-/** One of the paths that a folder is served at. */
+/** One of a folder's paths. */
 interface FolderPath {
   readonly folder: Folder;
   readonly segment: string;
-  /** In operation ids. */
+  /** Its name in operation ids. */
   readonly id: string;
   readonly query?: Readonly<Record<string, RouteParameter>>;
   readonly accepted: { readonly code: 202 | 204; readonly description: string };

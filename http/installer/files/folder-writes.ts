@@ -27,10 +27,9 @@ import {
   unavailable,
   unsupportedMedia,
 } from '../../kernel/pipeline/errors.ts';
-import { type OwnerEditOptions, ownerEdit } from '../changes/owner-edit.ts';
-import { findVisible } from '../details/dataset-lookup.ts';
-import { ByteMeter } from '../uploads/byte-meter.ts';
-import type { UploadSlots } from '../uploads/upload-slots.ts';
+import { findVisible } from '../access.ts';
+import { type OwnerEditOptions, ownerEdit } from '../dataset-edit.ts';
+import { ByteMeter, type UploadSlots } from '../uploads/upload-limits.ts';
 import { type Folder, newName, otherSpelling, roomFor, spelledOtherwise, storedFiles, storedName } from './folder.ts';
 
 export interface FolderWriteOptions extends OwnerEditOptions {
@@ -41,14 +40,14 @@ export interface FolderWriteOptions extends OwnerEditOptions {
   readonly slots: UploadSlots;
 }
 
-/** How long the listing of a received file may take; it does not end with the client's patience. */
+/** Deadline for listing a received file. A client that disconnects does not cancel it. */
 const LISTING_MS = 15_000;
 const RETRY_SECONDS = 5;
 
-/** Refuses what the dataset cannot take; 403 for a person who may not. */
+/** Throws when the dataset cannot take files, and 403 when the caller may not change it. */
 type Rule = (dataset: ViewedDataset) => void;
 
-/** Takes the request's body as the file that its path names. Refused before a byte of it is read where that can be. */
+/** Stores the request's body as the file that its path names. Refuses it before reading it where possible. */
 export async function putFile(
   options: FolderWriteOptions,
   folder: Folder,
@@ -98,7 +97,7 @@ function demandOwned(
     throw forbidden(`dataset ${dataset} was replaced by a newer revision, which can be changed instead`);
 }
 
-/** Streams the body into the store, whole or not at all: a body that is cut off leaves the old file as it was. */
+/** Streams the body into the store, all or nothing: a body that is cut off leaves the old file unchanged. */
 async function receive(
   { store }: FolderWriteOptions,
   { folder, contentType }: Folder,
@@ -111,10 +110,10 @@ async function receive(
   if (given !== '' && given !== contentType)
     throw unsupportedMedia(`content type '${given}': ${contentType} is needed`);
   const coding = request.headers['content-encoding'];
-  // It would be stored as it came, and sent back as if it were not packed.
+  // A packed body would be stored as it is and later sent as if it were not packed.
   if (coding !== undefined && coding.toLowerCase() !== 'identity')
     throw unsupportedMedia(`header Content-Encoding '${coding}': the file itself is needed`);
-  // What is a part to its sender would take the place of the whole (RFC 9110, 14.5).
+  // A client that sends a range would replace the whole file with a part of it (RFC 9110, 14.5).
   if (request.headers['content-range'] !== undefined)
     throw badRequest('header Content-Range: a file is put whole, not in parts');
   const length = request.headers['content-length'];
@@ -125,7 +124,7 @@ async function receive(
   if (Number(length) === 0) throw empty();
   const meter = new ByteMeter({
     maxBytes: room,
-    // The store sees to the quota.
+    // The store enforces the quota.
     reserve: async () => room,
     tooLarge: (sent) => excess(`at least ${sent}`),
     overQuota: (sent) => excess(`at least ${sent}`),
@@ -143,8 +142,8 @@ async function receive(
 }
 
 /**
- * Lists the folder with the file just put. Of two names at once that differ in case only, the first one listed stays.
- * A dataset that was deleted meanwhile can still be taken back, with the file.
+ * Lists the folder with the file just stored. Of two concurrent names that differ only in case, the first one listed stays.
+ * A dataset that was deleted meanwhile can still be restored, with the file.
  */
 async function listNew(
   { edits, clock, store }: FolderWriteOptions,
@@ -177,7 +176,7 @@ async function listNew(
   if (refusal) throw refusal;
 }
 
-/** A listed file that has the name in another spelling, while the name itself is new. */
+/** A listed file with the same name in another case, if the name itself is new. */
 function rivalOf(
   name: string,
   listed: EditableDataset['files']['documents'],
@@ -190,7 +189,10 @@ function rivalOf(
   );
 }
 
-/** What is stored without other spellings of the name that are on their way in: these will find it and be refused. */
+/**
+ * The stored files without other spellings of the name: those are uploads in progress, which will find this file and be
+ * refused.
+ */
 const settled = (name: string, listed: readonly FileEntry[], stored: readonly FileEntry[]): readonly FileEntry[] =>
   stored.filter(
     (file) => listed.some((known) => known.name === file.name) || otherSpelling([file], name) === undefined,

@@ -1,7 +1,6 @@
 // The two folders of a dataset whose files its owner puts and takes away one by one: which names and sizes they take.
 
-import { isDesktopJunk } from '../../../engine/model/desktop-junk.ts';
-import { checkFileName, fileNameKey } from '../../../engine/model/file-name.ts';
+import { checkFileName, fileNameKey, isDesktopJunk } from '../../../engine/model/file-name.ts';
 import type { FileEntry } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, type FileFolder, fileKey } from '../../../engine/model/object-key.ts';
 import type { DatasetEdit } from '../../../engine/ports/dataset-edits.ts';
@@ -11,13 +10,13 @@ import { quote } from '../../kernel/input/describe.ts';
 import { badRequest, type HttpError } from '../../kernel/pipeline/errors.ts';
 
 export interface Folder {
-  /** In the object store. */
+  /** Its name in the object store. */
   readonly folder: Exclude<FileFolder, 'raw'>;
-  /** In the cache: where its files are listed, and the change that lists them. */
+  /** Its name in the cache's listing of files, and in the change that sets it. */
   readonly listed: 'documents' | 'properties';
   readonly set: Extract<DatasetEdit, { readonly files: unknown }>['set'];
   readonly contentType: string;
-  /** One of its files, in messages. */
+  /** What messages call one of its files. */
   readonly noun: string;
 }
 
@@ -37,16 +36,16 @@ export const PROPERTIES: Folder = {
   noun: 'data property file',
 };
 
-/** Files of one folder: as many as one upload may bring. */
-export const MAX_FILES = 1_000;
+/** Files of one folder: as many as one upload may have. */
+const MAX_FILES = 1_000;
 
-/** The name as it is stored, or undefined when no file can have it. */
+/** The name in its stored form; undefined when no file can have it. */
 export function storedName(given: string): string | undefined {
   const checked = checkFileName(given, true);
   return 'name' in checked ? checked.name : undefined;
 }
 
-/** The name as it will be stored; 400 says what is wrong with it. */
+/** The name in its stored form; throws 400 with what is wrong with it. */
 export function newName(given: string): string {
   const checked = checkFileName(given);
   if ('fault' in checked) throw badRequest(`the file name ${quote(given)} ${checked.fault}`);
@@ -57,7 +56,7 @@ export function newName(given: string): string {
   return checked.name;
 }
 
-/** A file of the folder whose name differs from this one in case only. */
+/** A file of the folder whose name differs from this one only in case. */
 export const otherSpelling = (files: readonly FileEntry[], name: string): FileEntry | undefined =>
   files.find((file) => file.name !== name && fileNameKey(file.name) === fileNameKey(name));
 
@@ -65,8 +64,8 @@ export const spelledOtherwise = (name: string, other: FileEntry): HttpError =>
   badRequest(`the file name ${quote(name)} is taken by ${quote(other.name)} (case does not count)`);
 
 /**
- * How many bytes the file may have: documents and property files of a dataset together have the room of one upload.
- * 400 when the folder cannot take the name.
+ * The number of bytes that the file may have: all documents and property files of a dataset together may be as large as one
+ * upload. Throws 400 when the folder cannot take the name.
  */
 export function roomFor(folder: Folder, name: string, files: DatasetFiles, maxUploadBytes: number): number {
   const inFolder = files[folder.listed];
@@ -82,7 +81,7 @@ export function roomFor(folder: Folder, name: string, files: DatasetFiles, maxUp
   return Math.max(0, maxUploadBytes - (others - replaced));
 }
 
-/** What the object store holds of the folder, in key order. */
+/** The folder's files in the object store, in key order. */
 export async function storedFiles(
   store: Pick<ObjectStore, 'list'>,
   at: DatasetAddress,

@@ -6,33 +6,54 @@ import { create as contentDisposition } from 'content-disposition';
 import { parseJson } from '../../../engine/model/json.ts';
 import { parseUploadError } from '../../../engine/model/metadata.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
+import { STORED_VISIBILITIES, UPLOAD_STATUSES } from '../../../engine/model/status.ts';
 import { decodeDocument } from '../../../engine/model/utf8.ts';
 import type { DatasetQueries } from '../../../engine/ports/dataset-queries.ts';
 import type { ObjectStore, OpenObject } from '../../../engine/ports/object-store.ts';
 import { defect, messageOf } from '../../../engine/runtime/failure.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
+import { UserIdOutput } from '../../kernel/openapi/user-id.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { notFound } from '../../kernel/pipeline/errors.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
-import { findVisible, viewerOf } from '../details/dataset-lookup.ts';
-import { datasetParam } from '../schema/dataset-param.ts';
-import { downloadParam } from '../schema/file-params.ts';
-import { StoredMetadata, StoredUploadError } from '../schema/stored-documents.ts';
-import { showsPeople } from '../views/people.ts';
+import { findVisible, viewerOf } from '../access.ts';
+import { datasetParam, InstallTargetIds } from '../dataset-terms.ts';
+import { showsPeople } from '../people.ts';
+import { downloadParam } from './files.ts';
 
-export interface StoredDocumentOptions {
+// Documents of the object store as they are shown: with the field names that existing buckets rely on.
+
+/** The fields that every document has, besides whatever the owner entered. */
+const StoredMetadata = Type.Object(
+  {
+    type: Type.Object({ name: Type.String(), version: Type.String() }),
+    installTargets: Type.Optional(InstallTargetIds),
+    visibility: Type.Optional(Type.Enum([...STORED_VISIBILITIES])),
+    owner: UserIdOutput,
+    name: Type.String(),
+  },
+  { additionalProperties: true },
+);
+
+const StoredUploadError = Type.Object({
+  status: Type.Enum(UPLOAD_STATUSES.filter((status) => status === 'rejected' || status === 'failed')),
+  message: Type.String(),
+});
+
+interface StoredDocumentOptions {
   readonly queries: Pick<DatasetQueries, 'view'>;
   readonly store: Pick<ObjectStore, 'get'>;
 }
 
 interface StoredDocument {
-  /** The name that it is asked for by. */
+  /** Its name in the path. */
   readonly name: string;
   readonly object: 'vdi-meta.json' | 'upload-error.json';
   readonly operationId: string;
   readonly summary: string;
   readonly schema: typeof StoredMetadata | typeof StoredUploadError;
-  /** What is shown of its text; throws when it is none of ours. */
+  /** The part of the document that is shown; throws when it is not a document of this kind. */
   readonly shown: (text: string, people: boolean) => object;
   readonly absent: string;
 }
@@ -46,7 +67,7 @@ const UPLOAD_ERROR: StoredDocument = {
   operationId: 'getUploadError',
   summary: 'Shows why the upload did not become a dataset',
   schema: StoredUploadError,
-  // Documents of compatible systems hold stack traces, too: only what is known of them is shown.
+  // Documents of compatible systems contain stack traces, so only known fields are shown.
   shown: (text) => parseUploadError(text, 'upload-error.json'),
   absent: 'its upload did not fail',
 };
@@ -65,7 +86,7 @@ const DOCUMENTS: readonly StoredDocument[] = [
     absent: 'its metadata are not stored yet',
   },
   UPLOAD_ERROR,
-  // As some documentation of deployed services calls it.
+  // Some documentation of deployed services uses this name.
   {
     ...UPLOAD_ERROR,
     name: 'upload-errors.json',
@@ -114,7 +135,7 @@ async function show(
     200,
     parsed(text, opened.info.key, (of) => shown(of, people)),
     {
-      // A guest's copy is another document.
+      // A guest gets another document than a user.
       etag: `"${opened.info.etag}${people ? '' : '.guest'}"`,
       'last-modified': opened.info.modified.toUTCString(),
       'content-disposition': contentDisposition(object, { type }),
@@ -132,7 +153,7 @@ async function read({ info, body }: OpenObject): Promise<string> {
   return text;
 }
 
-/** A document that cannot be read is our fault, not the caller's. */
+/** A document that cannot be read is a defect, not the client's error. */
 function parsed(text: string, key: string, shown: (text: string) => object): object {
   try {
     return shown(text);

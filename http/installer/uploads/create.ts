@@ -7,13 +7,11 @@ import type { Clock } from '../../../engine/runtime/time.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { answer, refusals } from '../../kernel/pipeline/responses.ts';
 import type { Route } from '../../kernel/pipeline/route.ts';
-import type { DetailsCheck } from '../checks/details-check.ts';
-import { Accepted } from '../schema/accepted.ts';
-import { CreateDetails } from '../schema/details.ts';
-import { uploadBody } from '../schema/upload-body.ts';
-import { metadataFromDetails } from './metadata-from-details.ts';
+import { CreateDetails } from '../metadata/create-details.ts';
+import type { DetailsCheck } from '../metadata/details-check.ts';
+import { metadataFromDetails } from '../metadata/stored-metadata.ts';
 import type { JudgedDetails } from './upload-form.ts';
-import { answerAccepted, type UploadIntake } from './upload-intake.ts';
+import { Accepted, answerAccepted, type UploadIntake, uploadBody } from './upload-intake.ts';
 
 export interface CreateOptions {
   readonly intake: UploadIntake;
@@ -24,11 +22,11 @@ export interface CreateOptions {
   readonly random: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array;
 }
 
-/** What one upload is about, besides its body. */
+/** What the service knows about an upload besides its body. */
 export interface CreateOrder {
   readonly owner: UserId;
   readonly details: Pick<DetailsCheck, 'check'>;
-  /** When the dataset was made, in ms since 1970; asked for once the details are sound. Undefined = now. */
+  /** When the dataset was created, in ms since 1970. Is called once the details are sound. Undefined = now. */
   readonly createdMs?: () => number | undefined;
 }
 
@@ -55,9 +53,9 @@ export function createRoute(creation: Creation): Route {
   };
 }
 
-/** Shared by all routes that make new datasets. */
+/** Shared by all routes that create datasets. */
 export class Creation {
-  /** What is asked of the details of every upload. */
+  /** The checks that the details of every upload must pass. */
   readonly details: DetailsCheck;
   readonly #options: CreateOptions;
 

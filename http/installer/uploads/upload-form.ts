@@ -1,10 +1,9 @@
-// The multipart body of an upload, part by part in any order (docs/contract/installer.md#multipart-parts). Files go straight
-// into the upload session; `details` is judged as soon as it is there, so that a body which begins with bad metadata is refused
+// The multipart body of an upload, with parts in any order (docs/contract/installer.md#multipart-parts). Files go straight into
+// the upload session. `details` is checked as soon as it is read, so that a body which begins with bad metadata is refused
 // before its files are read.
 
 import type { DataType } from '../../../engine/model/data-types.ts';
-import { isDesktopJunk } from '../../../engine/model/desktop-junk.ts';
-import { checkFileName, fileNameKey } from '../../../engine/model/file-name.ts';
+import { checkFileName, fileNameKey, isDesktopJunk } from '../../../engine/model/file-name.ts';
 import type { FileEntry } from '../../../engine/model/metadata.ts';
 import type { FileFolder } from '../../../engine/model/object-key.ts';
 import { decodeDocument } from '../../../engine/model/utf8.ts';
@@ -13,10 +12,10 @@ import type { MultipartPart } from '../../kernel/bodies/multipart.ts';
 import { quote } from '../../kernel/input/describe.ts';
 import type { Faults } from '../../kernel/input/faults.ts';
 import { badRequest, type HttpError } from '../../kernel/pipeline/errors.ts';
-import { dataNameFault } from '../checks/file-rules.ts';
+import { dataNameFault } from '../metadata/file-rules.ts';
 import type { UploadSession } from './upload-session.ts';
 
-/** What the part `details` says, once it is sound. */
+/** The part `details`, once it is sound. */
 export interface JudgedDetails<Details> {
   readonly details: Details;
   readonly type: DataType;
@@ -29,14 +28,14 @@ export interface UploadForm<Details> extends JudgedDetails<Details> {
   readonly data: readonly FileEntry[];
   readonly documents: readonly FileEntry[];
   readonly properties: readonly FileEntry[];
-  /** Names of files that desktops add, none of which is kept. */
+  /** Names of files that desktops add, such as `.DS_Store`; they are not stored. */
   readonly leftOut: readonly string[];
 }
 
-/** Throws what refuses the details. */
+/** Throws the refusal of faulty details. */
 export type JudgeDetails<Details> = (body: unknown) => JudgedDetails<Details>;
 
-/** Names of file parts, and where their files go. */
+/** Names of file parts, and the folders of their files. */
 const FOLDERS: ReadonlyMap<string, FileFolder> = new Map([
   ['dataFile', 'raw'],
   ['file', 'raw'],
@@ -69,7 +68,7 @@ export class UploadFormReader<Details> {
     else throw badRequest(`unknown part ${quote(part.name)}; known parts are ${PARTS.join(', ')}`);
   }
 
-  /** What the parts say together. */
+  /** The whole form; throws 400 when parts are missing. */
   finish(): UploadForm<Details> {
     if (!this.#details) throw badRequest("the part 'details' is missing");
     if (this.#url === undefined && this.#files.raw.length === 0)
@@ -106,7 +105,7 @@ export class UploadFormReader<Details> {
     return checked.name;
   }
 
-  /** What no further part can mend is refused before the file is read. */
+  /** Refuses the file before it is read if its name is wrong whatever other parts follow. */
   #refuseName(name: string): void {
     const fault = this.#details && dataNameFault(this.#details.type, name, true);
     if (!this.#details || !fault) return;
@@ -123,7 +122,7 @@ export class UploadFormReader<Details> {
   async #takeUrl(part: MultipartPart): Promise<void> {
     const url = decodeDocument(await readBytes(part.body, MAX_URL_BYTES))?.trim();
     if (url === undefined) throw badRequest("the part 'url' is not UTF-8");
-    // An empty field is what a browser's form sends for "no URL".
+    // Browsers send an empty field for "no URL".
     if (url === '') return;
     if (this.#url !== undefined) throw badRequest("the part 'url' is given twice");
     if (this.#files.raw.length > 0) throw fileAndUrl();

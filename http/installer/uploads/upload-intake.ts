@@ -1,23 +1,84 @@
-// Takes an upload in, from the first byte of its body to the moment when everything needed to finish it is durable. All
-// that upload share it: what a user may have under way counts once. Whatever fails before the end, the client's going
-// away included, leaves nothing behind.
+// Takes an upload in, from the first byte of its body to the moment when everything needed to finish it is durable. All routes
+// that upload share one intake, so that the bounds per user hold for all of them together. A failure before the end leaves
+// nothing behind, including a client that disconnects.
 
-import { typeKey } from '../../../engine/model/data-types.ts';
+import { archiveByName } from '../../../engine/archive/archive-kind.ts';
+import { type DataType, typeKey } from '../../../engine/model/data-types.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../../engine/model/metadata.ts';
 import type { DatasetAddress } from '../../../engine/model/object-key.ts';
 import type { RemoteFiles } from '../../../engine/ports/remote-files.ts';
 import type { UploadSource } from '../../../engine/ports/uploads.ts';
+import { type Clock, deadline } from '../../../engine/runtime/time.ts';
 import { MULTIPART_LIMITS, readMultipart } from '../../kernel/bodies/multipart.ts';
+import { quote } from '../../kernel/input/describe.ts';
+import type { Faults } from '../../kernel/input/faults.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
-import { tooLarge, tooMany } from '../../kernel/pipeline/errors.ts';
-import { checkFiles } from '../checks/file-rules.ts';
+import { failedDependency, tooLarge, tooMany } from '../../kernel/pipeline/errors.ts';
+import type { RouteBody } from '../../kernel/pipeline/route.ts';
+import { VdiId } from '../dataset-terms.ts';
+import { checkFiles, extensionFault } from '../metadata/file-rules.ts';
 import { type JudgeDetails, type UploadForm, UploadFormReader } from './upload-form.ts';
+import { UploadSlots } from './upload-limits.ts';
 import { type ReceivedUpload, type UploadPorts, UploadSession } from './upload-session.ts';
-import { UploadSlots } from './upload-slots.ts';
-import { checkUrl, probeUpload } from './upload-url.ts';
 
-/** How long somebody should wait whose jobs wait. */
+/** Shortest `sourceUrl` of the contract. */
+const MIN_CHARACTERS = 10;
+/** Until the first byte, redirects included. The client waits for the answer meanwhile. */
+const PROBE_MS = 60_000;
+
+/** Checks the `url` of an upload; undefined after a fault was added. */
+function checkUrl(text: string, enabled: boolean, faults: Faults): URL | undefined {
+  const url = URL.parse(text);
+  if (!enabled)
+    faults.add(['url'], 'is given, but uploads by URL are not enabled on this server (restService.urlUploads)');
+  else if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    faults.add(['url'], `is ${quote(text)}; an http or https URL is needed`);
+  else if ([...text].length < MIN_CHARACTERS)
+    faults.add(['url'], `is ${quote(text)}; at least ${MIN_CHARACTERS} characters are needed`);
+  else return url;
+  return undefined;
+}
+
+/**
+ * The number of bytes to expect, if the server says so. Adds a fault when the URL or the file there is not accepted. Throws
+ * 424 when the file cannot be fetched. The file itself is downloaded after the 202.
+ */
+export async function probeUpload(
+  url: URL,
+  remoteFiles: Pick<RemoteFiles, 'probe'>,
+  type: DataType,
+  faults: Faults,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const late = (): Error => failedDependency(`${url.origin} did not answer within ${PROBE_MS / 1000} s`, url.href);
+  using limit = deadline(clock, PROBE_MS, signal, late);
+  const found = await remoteFiles.probe(url, limit.signal);
+  switch (found.kind) {
+    case 'failed':
+      throw failedDependency(found.message, url.href);
+    case 'refused':
+      faults.add(['url'], found.reason);
+      return undefined;
+    case 'found': {
+      const { fileName, size } = found;
+      const fault = extensionFault(type, fileName, true);
+      if (fault) faults.add(['url'], fault);
+      else if (size !== undefined && size > type.maxFileSize && archiveByName(fileName) === undefined)
+        faults.add(
+          ['url'],
+          `${quote(fileName)} has ${size} bytes; a file of ${typeKey(type)} may have ${type.maxFileSize}`,
+        );
+      return size;
+    }
+    default:
+      throw found satisfies never;
+  }
+}
+
+/** `Retry-After` for a user with too many waiting jobs. */
 const RETRY_SECONDS = 60;
 
 export interface IntakeSettings {
@@ -27,7 +88,7 @@ export interface IntakeSettings {
   readonly userMaxStorageBytes: number;
   /** Uploads of one user under way at once. */
   readonly uploadsPerUser: number;
-  /** Jobs of one user that may wait when another upload is taken in. */
+  /** An upload is refused while so many jobs of its user wait. */
   readonly waitingPerUser: number;
 }
 
@@ -38,12 +99,12 @@ export interface IntakeOptions extends UploadPorts {
 }
 
 /** What one upload is about. */
-export interface UploadOrder<Details> {
+interface UploadOrder<Details> {
   readonly address: DatasetAddress;
   readonly judge: JudgeDetails<Details>;
-  /** The document of what was sent; its faults become the form's. */
+  /** Makes the metadata document; adds its faults to the form's. */
   readonly describe: (form: UploadForm<Details>, signal: AbortSignal) => Promise<DatasetMetadata>;
-  /** Last, when all is received and accepted but for this: the document as of now. Absent = it cannot have changed. */
+  /** Makes the document again once everything is received, for metadata that may have changed since. */
   readonly complete?: (
     form: UploadForm<Details>,
     session: UploadSession,
@@ -60,7 +121,7 @@ export class UploadIntake {
     this.#slots = new UploadSlots(options.settings.uploadsPerUser);
   }
 
-  /** Resolves when the upload is accepted; nothing of it can be lost then. */
+  /** Resolves when the upload is accepted and durable. */
   async take<Details>(context: RequestContext, order: UploadOrder<Details>): Promise<void> {
     const { dataset, owner } = order.address;
     using _slot = this.#slots.take(owner);
@@ -77,7 +138,7 @@ export class UploadIntake {
     context.log.info({ dataset, owner, type: typeKey(received.metadata.type) }, 'upload accepted');
   }
 
-  /** Before the body is read. Uploads that come in at the same time are as many more, at most. */
+  /** Runs before the body is read. Concurrent uploads can exceed the bound by their own number. */
   async #demandRoom(owner: UserId, signal: AbortSignal): Promise<void> {
     const { settings, uploads } = this.#options;
     const most = settings.waitingPerUser;
@@ -130,3 +191,33 @@ export async function answerAccepted(context: RequestContext, { dataset, owner }
   context.concerns({ dataset, records: { owner } });
   await context.json(202, { datasetId: dataset }, { location: `${context.publicUrl}/datasets/${dataset}` });
 }
+
+/** The body of the 202 to an upload (docs/contract/installer.md#endpoints). */
+export const Accepted = Type.Object({ datasetId: VdiId });
+
+const files = (description: string): object => ({
+  type: 'array',
+  items: { type: 'string', contentMediaType: 'application/octet-stream' },
+  description,
+});
+
+/**
+ * The multipart body of an upload (docs/contract/installer.md#multipart-parts).
+ * @param details schema of the JSON part, which may also be named `meta`
+ */
+export const uploadBody = (details: object): RouteBody => ({
+  description: 'Parts in any order; exactly one of dataFile (or file) and url must be there',
+  content: {
+    'multipart/form-data': {
+      type: 'object',
+      properties: {
+        details,
+        dataFile: files('Data files: raw ones, or one .zip, .tar.gz or .tgz; the part may also be named file'),
+        url: { type: 'string', description: 'Where to fetch the one data file, http or https' },
+        docFile: files('Documentation'),
+        dataPropertiesFile: files('Data property files'),
+      },
+      required: ['details'],
+    },
+  },
+});

@@ -24,7 +24,7 @@ import { kindOf } from '../../../engine/runtime/failure.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
 import { conflict, tooLarge } from '../../kernel/pipeline/errors.ts';
-import { ByteMeter } from './byte-meter.ts';
+import { ByteMeter } from './upload-limits.ts';
 
 export interface UploadPorts {
   /** Counts nothing: what comes is counted by its reservation. */
@@ -35,7 +35,7 @@ export interface UploadPorts {
   readonly log: Logger;
 }
 
-export interface UploadLimits {
+interface UploadLimits {
   /** Bytes of one upload. */
   readonly maxUploadBytes: number;
   /** Bytes that one owner may keep. */

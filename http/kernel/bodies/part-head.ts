@@ -3,8 +3,7 @@
 // as `%22`, `%0A` and `%0D` (HTML standard) or behind a backslash, percent-encoded as `filename*` (RFC 8187), or as an
 // encoded word (RFC 2047).
 
-import { foreignNameFault, quoteBytes } from '../../../engine/model/foreign-name.ts';
-import { decodeUtf8 } from '../../../engine/model/utf8.ts';
+import { decodeUtf8, foreignNameFault, quoteBytes } from '../../../engine/model/utf8.ts';
 import { mediaType } from './body.ts';
 
 export interface PartHead {

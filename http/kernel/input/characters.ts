@@ -1,6 +1,6 @@
 // Rejects hidden characters in texts of users. Line breaks are allowed only in fields that may have several lines.
 
-import { hiddenCharacter, hiddenWords } from '../../../engine/model/hidden-characters.ts';
+import { hiddenCharacter, hiddenWords } from '../../../engine/model/file-name.ts';
 import type { Faults, FieldPath } from './faults.ts';
 
 /** Names of fields that may have several lines, at any depth. All other fields are names, words and addresses. */

@@ -1,6 +1,6 @@
 // Words for messages: what a schema allows, and what a value is.
 
-import { visible } from '../../../engine/model/hidden-characters.ts';
+import { visible } from '../../../engine/model/file-name.ts';
 
 const MAX_SHOWN = 60;
 

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { ApiVersion } from '../../../engine/model/api-version.ts';
-import type { DiskRoom } from '../../../engine/ports/disk-room.ts';
+import type { DiskRoom } from '../../../engine/ports/storage-room.ts';
 import { defect, hasNoRoom, kindOf, messageOf } from '../../../engine/runtime/failure.ts';
 import type { Followers } from '../../../engine/runtime/followers.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';

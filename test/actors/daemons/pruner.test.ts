@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap';
 import { Pruner } from '../../../actors/daemons/pruner.ts';
 import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
-import type { PrunerReport } from '../../../engine/ports/daemon-orders.ts';
 import type { DatasetIndex, RetiredDataset } from '../../../engine/ports/dataset-index.ts';
+import type { PrunerReport } from '../../../engine/ports/process-control.ts';
 import { aborted, defect, transient } from '../../../engine/runtime/failure.ts';
 import { FakeDatasetIndex } from '../../fakes/fake-dataset-index.ts';
 import { EventLogTable, FakeEventLog } from '../../fakes/fake-event-log.ts';

@@ -4,7 +4,7 @@ import { tellSites } from '../../../actors/daemons/site-grants.ts';
 import { PostgresGrantChanges } from '../../../engine/adapters/access/grant-changes.ts';
 import { PostgresSiteGrants } from '../../../engine/adapters/sites/site-grants-postgres.ts';
 import { targetId, type UserId } from '../../../engine/model/ids.ts';
-import { NO_GRANT_CHANGES, type SiteGrants } from '../../../engine/ports/site-grants.ts';
+import { NO_GRANT_CHANGES, type SiteGrants } from '../../../engine/ports/grants.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';

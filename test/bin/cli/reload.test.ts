@@ -3,7 +3,7 @@ import { EXIT } from '../../../bin/cli/command.ts';
 import { UsageError } from '../../../bin/cli/usage-error.ts';
 import { logLevel } from '../../../bin/commands/log-level.ts';
 import { reload } from '../../../bin/commands/reload.ts';
-import type { ProcessSettings } from '../../../engine/ports/process-settings.ts';
+import type { ProcessSettings } from '../../../engine/ports/process-control.ts';
 import { processSettingsRoutes } from '../../../http/installer/admin/process-settings.ts';
 import { FakeProcessSettings } from '../../fakes/fake-process-settings.ts';
 import { ADMIN_TOKEN, listen } from '../../http/installer/installer-app.ts';

@@ -3,12 +3,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { listFiles } from '../../../config/samples/dataset-files.ts';
 import { uniqueIds } from '../../../config/samples/genelist.ts';
+import { listFiles } from '../../../config/samples/installed-dataset.ts';
 import { checkedLines } from '../../../config/samples/isasimple.ts';
-import { LIMITS } from '../../../config/samples/limits.ts';
 import { checkEntry } from '../../../config/samples/rnaseq.ts';
-import { Refusal } from '../../../config/samples/sample.ts';
+import { LIMITS, Refusal } from '../../../config/samples/sample.ts';
 import type { SampleName } from '../../../config/samples/samples.ts';
 import { sampleDatabase, sampleRun, type UploadedFile } from './sample-run.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { SampleDatabase } from '../../../config/samples/dataset-rows.ts';
+import type { SampleDatabase } from '../../../config/samples/installed-dataset.ts';
 import { runSample, SCRIPT_EXIT } from '../../../config/samples/run-sample.ts';
 import { SAMPLES, type SampleName } from '../../../config/samples/samples.ts';
 

@@ -4,7 +4,7 @@
 import t, { type Test } from 'tap';
 import { type AccessMailOptions, sendAccessMails } from '../../../actors/daemons/access-mail.ts';
 import type { MailDraft } from '../../../engine/model/access-mail.ts';
-import type { Outbox } from '../../../engine/ports/outbox.ts';
+import type { Outbox } from '../../../engine/ports/mail.ts';
 import { readMail } from '../../support/read-mail.ts';
 import { smtpServer } from '../../support/smtp-server.ts';
 import { accessApp, enters, never, replace } from './access-app.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { RESTRICTION_LEVELS } from '../../../engine/model/access-rights.ts';
+import { RESTRICTION_LEVELS } from '../../../engine/model/access-request.ts';
 import { type App, accessApp, asks, enters, replace, TEXTS } from './access-app.ts';
 
 interface HistoryBody {

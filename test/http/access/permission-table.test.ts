@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import type { RestrictionLevel } from '../../../engine/model/access-rights.ts';
+import type { RestrictionLevel } from '../../../engine/model/access-request.ts';
 import { type App, accessApp, DAY_MS, enters, LEVELS, TEXTS } from './access-app.ts';
 
 /** M metadata, S subsetting, V visualisations, 1 first page, A all results. */

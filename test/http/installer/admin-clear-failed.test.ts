@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import type { DatasetId } from '../../../engine/model/ids.ts';
-import type { ClearReport } from '../../../engine/ports/failed-installs.ts';
+import type { ClearReport } from '../../../engine/ports/process-control.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { clearFailedRoutes } from '../../../http/installer/admin/clear-failed.ts';
 import { FakeFailedInstalls } from '../../fakes/fake-failed-installs.ts';

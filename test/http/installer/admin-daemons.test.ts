@@ -1,8 +1,7 @@
 import t, { type Test } from 'tap';
 import { fetch } from 'undici';
 import { transient } from '../../../engine/runtime/failure.ts';
-import { pruneRoutes } from '../../../http/installer/admin/prune.ts';
-import { reconcileRoutes } from '../../../http/installer/admin/reconcile.ts';
+import { pruneRoutes, reconcileRoutes } from '../../../http/installer/admin/daemons.ts';
 import { FakePrunerControl, FakeReconcilerControl } from '../../fakes/fake-daemons.ts';
 import { PRUNER_REPORT, RECONCILER_REPORT } from '../../fixtures/daemon-reports.ts';
 import { PLASMO, TOXO } from '../../support/dataset-samples.ts';

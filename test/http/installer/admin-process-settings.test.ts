@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { fetch } from 'undici';
-import type { ProcessSettings } from '../../../engine/ports/process-settings.ts';
+import type { ProcessSettings } from '../../../engine/ports/process-control.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { processSettingsRoutes } from '../../../http/installer/admin/process-settings.ts';
 import { FakeProcessSettings } from '../../fakes/fake-process-settings.ts';

@@ -3,7 +3,7 @@
 import { type DatasetId, type TargetId, targetId, type UserId } from '../../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../../engine/model/metadata.ts';
 import type { ListedDataset, ShareRecord, ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
-import { metadataFromDetails } from '../../../http/installer/uploads/metadata-from-details.ts';
+import { metadataFromDetails } from '../../../http/installer/metadata/stored-metadata.ts';
 import { OWNER, soundDetails } from './installation.ts';
 
 export const DATASET = '0000ABCD0000wxyz' as DatasetId;

@@ -2,8 +2,8 @@
 
 import { DataTypes } from '../../../engine/model/data-types.ts';
 import { targetId, type UserId } from '../../../engine/model/ids.ts';
-import type { CreateDetails } from '../../../http/installer/schema/details.ts';
-import { type InstallTargetSettings, InstallTargets } from '../../../http/installer/service/install-targets.ts';
+import { type InstallTargetSettings, InstallTargets } from '../../../http/installer/install-targets.ts';
+import type { CreateDetails } from '../../../http/installer/metadata/create-details.ts';
 
 export const OWNER = '9007199254740993' as UserId;
 

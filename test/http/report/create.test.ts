@@ -1,6 +1,6 @@
 import t from 'tap';
 import { resolveConfig } from '../../../engine/model/report/blast-config.ts';
-import { reportJobId } from '../../../engine/model/report/report-job-id.ts';
+import { reportJobId } from '../../../engine/model/report/report-job.ts';
 import { FINGERPRINT, faultsOf, keysOf, never, reportApp } from './report-app.ts';
 
 t.test('a job is asked for with as little as a query job, and has the id that stands for its request', async (t) => {

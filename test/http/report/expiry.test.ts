@@ -1,7 +1,7 @@
 // What time does to jobs.
 
 import t from 'tap';
-import { reportFileKey } from '../../../engine/model/report-job.ts';
+import { reportFileKey } from '../../../engine/model/report/report-job.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { REASON, RETENTION_MS, RETRY_AFTER_MS, type ReportApp, reportApp } from './report-app.ts';
 

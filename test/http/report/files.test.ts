@@ -1,6 +1,6 @@
 import t from 'tap';
 import { FORMAT_TYPES, type FormatType } from '../../../engine/model/report/format-types.ts';
-import { attemptPrefix, reportFileKey } from '../../../engine/model/report-job.ts';
+import { attemptPrefix, reportFileKey } from '../../../engine/model/report/report-job.ts';
 import { never, type ReportApp, reportApp } from './report-app.ts';
 
 /** A complete job of user 1 with these files. */

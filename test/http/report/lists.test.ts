@@ -3,8 +3,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import t from 'tap';
-import type { CollectedReport } from '../../../engine/ports/report-collections.ts';
-import type { FailedReport } from '../../../engine/ports/report-jobs.ts';
+import type { CollectedReport, FailedReport } from '../../../engine/ports/report-jobs.ts';
 import { idOf, requestOf } from '../../conformance/report-world.ts';
 import { ADMIN } from '../http-app.ts';
 import { reportApp, START } from './report-app.ts';

@@ -2,8 +2,12 @@
 
 import t from 'tap';
 import { resolveConfig } from '../../../engine/model/report/blast-config.ts';
-import { FORMAT_FIELDS, fieldsOf } from '../../../engine/model/report/format-fields.ts';
-import { FORMAT_TYPE_NAMES, type FormatType } from '../../../engine/model/report/format-types.ts';
+import {
+  FORMAT_FIELDS,
+  FORMAT_TYPE_NAMES,
+  type FormatType,
+  fieldsOf,
+} from '../../../engine/model/report/format-types.ts';
 import { cellOf, OPTION_NAMES, type OptionName } from '../../../engine/model/report/options.ts';
 import { QUERY_PROGRAMS, type QueryProgram } from '../../../engine/model/report/query-job.ts';
 import { Faults } from '../../../http/kernel/input/faults.ts';

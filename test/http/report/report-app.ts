@@ -3,9 +3,8 @@
 
 import { sweepReports } from '../../../actors/report/report-sweep.ts';
 import type { QueryJob, QueryJobId, QueryProgram, QueryStatus } from '../../../engine/model/report/query-job.ts';
-import type { ReportJobId } from '../../../engine/model/report/report-job-id.ts';
-import { reportFileKey } from '../../../engine/model/report-job.ts';
-import type { ReportClaim, ReportOutcome } from '../../../engine/ports/report-queue.ts';
+import { type ReportJobId, reportFileKey } from '../../../engine/model/report/report-job.ts';
+import type { ReportClaim, ReportOutcome } from '../../../engine/ports/report-jobs.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import type { Route } from '../../../http/kernel/pipeline/route.ts';
 import { type ReportParts, reportRoutes } from '../../../http/report/routes.ts';

@@ -1,7 +1,7 @@
 // What the consumer group of an installation has not read yet.
 
-import { formatFault } from '../../../config/fault.ts';
 import { loadConfiguration } from '../../../config/load.ts';
+import { formatFault } from '../../../config/validate.ts';
 import { KafkaClient } from '../../../engine/adapters/kafka/kafka-client.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import type { Installation } from '../installation.ts';

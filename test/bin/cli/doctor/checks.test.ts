@@ -18,7 +18,7 @@ import { isWell, reportJson, reportText } from '../../../../bin/cli/doctor/repor
 import { type Diagnosis, runChecks } from '../../../../bin/cli/doctor/run-checks.ts';
 import { VERSION } from '../../../../bin/cli/version.ts';
 import type { PluginConfiguration } from '../../../../config/configuration.ts';
-import type { MailConfiguration } from '../../../../config/schema/mail.ts';
+import type { MailConfiguration } from '../../../../config/schema/root.ts';
 import type { SmtpOptions } from '../../../../engine/adapters/mail/smtp.ts';
 import { aborted, transient } from '../../../../engine/runtime/failure.ts';
 import { systemClock } from '../../../../engine/runtime/time.ts';

@@ -2,7 +2,7 @@ import t from 'tap';
 import { PostgresCatalog } from '../../../../engine/adapters/catalog/catalog-postgres.ts';
 import { PostgresDatasetReports } from '../../../../engine/adapters/datasets/dataset-reports-postgres.ts';
 import type { DatasetId, UserId } from '../../../../engine/model/ids.ts';
-import type { ReportPage } from '../../../../engine/ports/dataset-reports.ts';
+import type { ReportPage } from '../../../../engine/ports/dataset-queries.ts';
 import { datasetReportsConformance, stuckInstallsConformance } from '../../../conformance/dataset-reports.ts';
 import { FakeCatalog } from '../../../fakes/fake-catalog.ts';
 import { FakeDatasetReports } from '../../../fakes/fake-dataset-reports.ts';

@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { listMails, MailDirectory } from '../../../../engine/adapters/mail/mail-directory.ts';
-import type { Mail } from '../../../../engine/ports/mailer.ts';
+import type { Mail } from '../../../../engine/ports/mail.ts';
 
 const never = new AbortController().signal;
 const mail = (key: string, date: string): Mail => ({

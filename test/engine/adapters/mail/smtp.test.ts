@@ -1,6 +1,6 @@
 import t from 'tap';
 import { SmtpMailer, type SmtpOptions } from '../../../../engine/adapters/mail/smtp.ts';
-import type { Mail } from '../../../../engine/ports/mailer.ts';
+import type { Mail } from '../../../../engine/ports/mail.ts';
 import { LOCALHOST_CERT } from '../../../fixtures/certificate.ts';
 import { freePort } from '../../../support/ports.ts';
 import { smtpServer } from '../../../support/smtp-server.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import t, { type Test } from 'tap';
-import type { ReportJobId } from '../../../../engine/model/report/report-job-id.ts';
+import type { ReportJobId } from '../../../../engine/model/report/report-job.ts';
 import { reportCollectionsConformance } from '../../../conformance/report-collections.ts';
 import { reportJobsConformance } from '../../../conformance/report-jobs.ts';
 import { reportQueueConformance } from '../../../conformance/report-queue.ts';

@@ -1,7 +1,12 @@
 import t from 'tap';
 import { BLAST_CONFIG_SCHEMA } from '../../../../engine/model/report/blast-config.ts';
-import { FORMAT_FIELDS, TABLE_FIELDS } from '../../../../engine/model/report/format-fields.ts';
-import { FORMAT_TYPE_NAMES, formatNumber, formatRow } from '../../../../engine/model/report/format-types.ts';
+import {
+  FORMAT_FIELDS,
+  FORMAT_TYPE_NAMES,
+  formatNumber,
+  formatRow,
+  TABLE_FIELDS,
+} from '../../../../engine/model/report/format-types.ts';
 import { type Cell, cellOf, OPTION_NAMES } from '../../../../engine/model/report/options.ts';
 
 const LETTERS: Readonly<Record<Cell, string>> = { effective: 'E', 'no-op': '.', refused: 'x' };

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { OldFileListing } from '../../../../http/installer/schema/file-listing.ts';
+import { OldFileListing } from '../../../../http/installer/files/files.ts';
 import { cacheDatabase } from '../../../support/cache-database.ts';
 import { newUser } from '../../../support/dataset-samples.ts';
 import { ADMIN_TOKEN, type App, installerApp } from '../installer-app.ts';

@@ -1,0 +1,76 @@
+// Access requests and grants, and their history. Each change is one transaction with its history row and its mails.
+
+import type { MailDraft } from '../model/access-mail.ts';
+import type { AccessRequest, CuratedId, RequestKey, RequestStatus, SettledTerms } from '../model/access-request.ts';
+import type { UserId } from '../model/ids.ts';
+import type { Cause, Listing, PageRequest } from './access-people.ts';
+
+export interface EndUserFilter extends PageRequest {
+  /** Absent = all. */
+  readonly dataset?: CuratedId;
+  readonly status?: RequestStatus;
+}
+
+export interface RequestChange {
+  readonly terms: SettledTerms;
+  readonly mails: readonly MailDraft[];
+}
+
+export interface EndUsers {
+  /** Ascending by user, then dataset. */
+  list(filter: EndUserFilter, signal: AbortSignal): Promise<Listing<AccessRequest>>;
+  find(key: RequestKey, signal: AbortSignal): Promise<AccessRequest | undefined>;
+  /** False when the person already has a request for the dataset. */
+  create(key: RequestKey, terms: SettledTerms, cause: Cause, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Changes the request under a lock. `decide` gets the current request and returns the new one, or undefined for no change. An
+   * error that it throws is passed on, and nothing is changed. False when there is no such request.
+   */
+  change(
+    key: RequestKey,
+    cause: Cause,
+    decide: (now: AccessRequest) => RequestChange | undefined,
+    signal: AbortSignal,
+  ): Promise<boolean>;
+  /** `demand` gets the current request and throws when it must stay. False when there is no such request. */
+  remove(key: RequestKey, cause: Cause, demand: (now: AccessRequest) => void, signal: AbortSignal): Promise<boolean>;
+  /** At most 100 requests whose waiting time is over, after the given one; by dataset, then longest waiting first. */
+  waited(now: Date, after: WaitedRequest | undefined, signal: AbortSignal): Promise<readonly WaitedRequest[]>;
+}
+
+export interface WaitedRequest extends RequestKey {
+  readonly id: number;
+  readonly daysForApproval: number;
+  /** With the precision of the database. */
+  readonly requestedAt: string;
+}
+
+export interface AccessApprovals {
+  /** Approves the requests whose waiting time is over, each in its own transaction; returns how many. */
+  approveWaited(now: Date, signal: AbortSignal): Promise<number>;
+}
+
+/** One change of an access request, and who made it. */
+export interface HistoryEntry {
+  readonly cause: UserId | '0';
+  readonly action: 'CREATE' | 'UPDATE' | 'DELETE';
+  readonly at: Date;
+  readonly endUserId: number;
+  readonly userId: UserId;
+  readonly datasetId: CuratedId;
+  /** After the change; for a removal, before it. */
+  readonly terms: Omit<SettledTerms, 'requestedAt'>;
+}
+
+export interface HistoryPage {
+  /** Entries of the page. */
+  readonly rows: number;
+  /** In batches of bounded bytes; can be read once. */
+  readonly items: AsyncIterable<readonly HistoryEntry[]>;
+}
+
+/** Read-only: the changes themselves write the rows. */
+export interface AccessHistory {
+  /** Newest first; all entries, or those of datasets that the user manages. */
+  list(of: 'all' | { readonly managedBy: UserId }, page: PageRequest, signal: AbortSignal): Promise<HistoryPage>;
+}

@@ -1,0 +1,180 @@
+// GET /admin/reports/jobs: the load of every lane, and the jobs in pages. POST /admin/rpc/jobs/{id}/retry puts a delayed or
+// dead job back into its lane's queue.
+
+import type { Static } from 'typebox';
+import { LANES } from '../../../engine/model/event.ts';
+import {
+  JOB_STATES,
+  type JobAdmin,
+  type JobEntry,
+  type JobFilter,
+  type JobPage,
+  type Jobs,
+  type LaneDepth,
+} from '../../../engine/ports/jobs.ts';
+import { Type } from '../../kernel/openapi/schema-node.ts';
+import { UserIdOutput } from '../../kernel/openapi/user-id.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { conflict, type HttpError, notFound } from '../../kernel/pipeline/errors.ts';
+import { answer, refusals } from '../../kernel/pipeline/responses.ts';
+import type { Route } from '../../kernel/pipeline/route.ts';
+import { Datetime, VdiId } from '../dataset-terms.ts';
+import { ADMIN_REFUSALS, Count } from './admin-route.ts';
+
+const JobId = Type.Integer({ minimum: 1, format: 'int64' });
+const Lane = Type.Enum([...LANES]);
+
+const LaneReport = Type.Object({
+  lane: Lane,
+  queued: Count,
+  running: Count,
+  delayed: Count,
+  dead: Count,
+  oldestSeconds: Type.Integer({ minimum: 0, description: 'How long the oldest job that could run has waited' }),
+});
+
+const JobReportEntry = Type.Object({
+  id: JobId,
+  lane: Lane,
+  datasetId: VdiId,
+  owner: UserIdOutput,
+  state: Type.Enum([...JOB_STATES]),
+  tries: Type.Integer({ minimum: 0, description: 'Tries that failed so far' }),
+  eventId: Type.Integer({ format: 'int64' }),
+  message: Type.Optional(Type.String({ description: 'Why the last try failed' })),
+  runAt: Type.Optional(Type.String({ format: 'date-time', description: 'From when on it may run; absent when dead' })),
+  created: Datetime,
+});
+type JobReportEntry = Static<typeof JobReportEntry>;
+
+const JobReport = Type.Object({
+  meta: Type.Object({ count: Count, offset: Count, limit: Type.Integer({ minimum: 1 }), total: Count }),
+  lanes: Type.Array(LaneReport, { description: 'Every lane, whatever is asked for' }),
+  results: Type.Array(JobReportEntry, { description: 'Oldest first' }),
+});
+type JobReport = Static<typeof JobReport>;
+
+const JobRetried = Type.Object({ id: JobId, state: Type.Enum(['queued']) });
+type JobRetried = Static<typeof JobRetried>;
+
+interface JobsReportOptions {
+  readonly jobs: Pick<Jobs, 'depths'>;
+  readonly jobAdmin: Pick<JobAdmin, 'list'>;
+}
+
+/** A stuck lane can hold a million jobs, so there is no way to ask for all at once. */
+const MAX_LIMIT = 1_000;
+const DEFAULT_LIMIT = 100;
+
+export function jobsReportRoute({ jobs, jobAdmin }: JobsReportOptions): Route {
+  return {
+    method: 'GET',
+    path: '/admin/reports/jobs',
+    access: 'admin',
+    operationId: 'reportJobs',
+    summary: 'Lists the jobs of the lanes: queued, running, delayed and dead',
+    query: {
+      lane: { description: 'Only jobs of this lane', schema: { enum: LANES } },
+      state: { description: 'Only jobs in this state', schema: { enum: JOB_STATES } },
+      limit: {
+        description: 'At most so many',
+        schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
+      },
+      offset: {
+        description: 'Skips so many',
+        schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 },
+      },
+    },
+    responses: {
+      200: answer('Jobs, oldest first', JobReport),
+      ...refusals({ ...ADMIN_REFUSALS, 400: 'A query parameter is wrong' }),
+    },
+    handler: async (context) => {
+      const page = pageOf(context);
+      const depths = await jobs.depths(context.signal);
+      const { jobs: found, total } = await jobAdmin.list(filterOf(context), page, context.signal);
+      const report: JobReport = {
+        meta: { count: found.length, offset: page.offset, limit: page.limit, total },
+        lanes: depths.map(laneView),
+        results: found.map(jobView),
+      };
+      await context.json(200, report);
+    },
+  };
+}
+
+function filterOf({ query }: RequestContext): JobFilter {
+  const lane = LANES.find((one) => one === query.lane);
+  const state = JOB_STATES.find((one) => one === query.state);
+  return { ...(lane ? { lane } : {}), ...(state ? { state } : {}) };
+}
+
+const pageOf = ({ query }: RequestContext): JobPage => ({
+  limit: typeof query.limit === 'number' ? query.limit : DEFAULT_LIMIT,
+  offset: typeof query.offset === 'number' ? query.offset : 0,
+});
+
+const laneView = ({ oldestMs, ...depth }: LaneDepth): JobReport['lanes'][number] => ({
+  ...depth,
+  oldestSeconds: Math.floor(oldestMs / 1_000),
+});
+
+const jobView = (job: JobEntry): JobReportEntry => ({
+  id: job.id,
+  lane: job.lane,
+  datasetId: job.dataset,
+  owner: job.owner,
+  state: job.state,
+  tries: job.tries,
+  eventId: job.eventId,
+  ...(job.message === undefined ? {} : { message: job.message }),
+  ...(job.runAt === undefined ? {} : { runAt: job.runAt.toISOString() }),
+  created: job.created.toISOString(),
+});
+
+interface JobRetryOptions {
+  readonly jobAdmin: Pick<JobAdmin, 'retry'>;
+}
+
+export function jobRetryRoute({ jobAdmin }: JobRetryOptions): Route {
+  return {
+    method: 'POST',
+    needsNoRoom: true,
+    path: '/admin/rpc/jobs/:id/retry',
+    access: 'admin',
+    operationId: 'retryJob',
+    summary: 'Has a delayed or dead job tried again, with all its tries before it',
+    params: { id: { description: 'The job, as the report of jobs names it', schema: { type: 'integer', minimum: 1 } } },
+    responses: {
+      202: answer('The job is queued', JobRetried),
+      ...refusals({ ...ADMIN_REFUSALS, 404: 'There is no such job', 409: 'The job is running' }),
+    },
+    handler: async (context) => {
+      const text = context.param('id');
+      const id = jobId(text);
+      if (id === undefined) throw unknown(text);
+      const result = await jobAdmin.retry(id, context.signal);
+      switch (result) {
+        case 'queued': {
+          context.log.info({ job: id }, 'job put back into the queue by an administrator');
+          const retried: JobRetried = { id, state: result };
+          return context.json(202, retried);
+        }
+        case 'not-found':
+          throw unknown(text);
+        case 'running':
+          throw conflict(`job ${id} is running; it can be tried again once it is delayed or dead`);
+        default:
+          return result satisfies never;
+      }
+    },
+  };
+}
+
+/** Undefined when the text is no job id. */
+function jobId(text: string): number | undefined {
+  const id = Number(text);
+  return /^[1-9][0-9]*$/.test(text) && Number.isSafeInteger(id) ? id : undefined;
+}
+
+const unknown = (id: string): HttpError => notFound(`there is no job '${id}'; it may have ended meanwhile`);

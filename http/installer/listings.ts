@@ -1,0 +1,207 @@
+// GET /datasets: the caller's own datasets and those shared with the caller. GET /datasets/community: every dataset that is
+// not private, for every user and guest. Both list the newest first, in constant memory
+// (docs/contract/installer.md#dataset-listing).
+
+import type { Static } from 'typebox';
+import type { DataTypes } from '../../engine/model/data-types.ts';
+import type { TargetId, UserId } from '../../engine/model/ids.ts';
+import type { Accounts } from '../../engine/ports/accounts.ts';
+import type { DatasetQueries, ListedDataset, ListFilter, Ownership } from '../../engine/ports/dataset-queries.ts';
+import { flattened, type Items, mapped } from '../../engine/runtime/items.ts';
+import { Type } from '../kernel/openapi/schema-node.ts';
+import type { RequestContext } from '../kernel/pipeline/context.ts';
+import { answer, refusals } from '../kernel/pipeline/responses.ts';
+import type { Route } from '../kernel/pipeline/route.ts';
+import {
+  DatasetTypeOutput,
+  Datetime,
+  InstallTargetIds,
+  StatusBlock,
+  statusBlock,
+  typeView,
+  VdiId,
+  VisibilityOutput,
+  visibilityView,
+} from './dataset-terms.ts';
+import type { InstallTargets } from './install-targets.ts';
+import { InstallTargetId } from './metadata/create-details.ts';
+import { askedTarget, inBatches, paging, pagingOf } from './paging.ts';
+import {
+  findProfiles,
+  ListedShare,
+  listedShareView,
+  NOBODY,
+  Owner,
+  ownerView,
+  type Profiles,
+  showsPeople,
+} from './people.ts';
+
+const ListingItem = Type.Object({
+  datasetId: VdiId,
+  owner: Owner,
+  type: DatasetTypeOutput,
+  visibility: VisibilityOutput,
+  name: Type.String(),
+  origin: Type.String(),
+  installTargets: InstallTargetIds,
+  status: StatusBlock,
+  shares: Type.Array(ListedShare),
+  fileCount: Type.Integer({ minimum: 0 }),
+  fileSizeTotal: Type.Integer({ minimum: 0, format: 'int64' }),
+  created: Datetime,
+  summary: Type.String(),
+  description: Type.Optional(Type.String()),
+  originalId: Type.Optional(VdiId),
+});
+type ListingItem = Static<typeof ListingItem>;
+
+const Listing = Type.Array(ListingItem);
+
+interface ListingView {
+  readonly viewer: UserId;
+  readonly profiles: Profiles;
+  readonly dataTypes: DataTypes;
+  /** The request names its interface version (`statusBlock`). */
+  readonly versionNamed: boolean;
+  /** Guests see people only where the dataset is public. */
+  readonly guest: boolean;
+  /** Show the install status of this target alone. */
+  readonly target?: TargetId | undefined;
+}
+
+/** Only the owner sees shares: the offers that stand, accepted or not. */
+export function listingItem(dataset: ListedDataset, view: ListingView): ListingItem {
+  const { metadata } = dataset;
+  const originalId = metadata.revisionHistory?.originalId;
+  const shares = dataset.owner === view.viewer ? dataset.shares.filter((share) => share.granted) : [];
+  return {
+    datasetId: dataset.dataset,
+    owner: ownerView(dataset.owner, showsPeople(metadata, view.guest) ? view.profiles : NOBODY),
+    type: typeView(metadata.type, view.dataTypes),
+    visibility: visibilityView(metadata),
+    name: metadata.name,
+    origin: metadata.origin,
+    installTargets: [...metadata.installTargets],
+    status: statusBlock(
+      dataset,
+      view.target ? [view.target] : metadata.installTargets,
+      dataset.installs,
+      view.versionNamed,
+    ),
+    shares: shares.map((share) => listedShareView(share, view.profiles)),
+    fileCount: dataset.fileCount,
+    fileSizeTotal: dataset.fileBytes,
+    created: metadata.created,
+    summary: metadata.summary,
+    ...(metadata.description === undefined ? {} : { description: metadata.description }),
+    ...(originalId === undefined || originalId === dataset.dataset ? {} : { originalId }),
+  };
+}
+
+/** The people whose profiles the item may show. */
+export function peopleOf(dataset: ListedDataset, viewer: UserId): readonly UserId[] {
+  return dataset.owner === viewer
+    ? [dataset.owner, ...dataset.shares.filter((share) => share.granted).map((share) => share.recipient)]
+    : [dataset.owner];
+}
+
+interface ListingSources {
+  readonly queries: Pick<DatasetQueries, 'list'>;
+  readonly accounts: Pick<Accounts, 'find'>;
+  readonly dataTypes: DataTypes;
+}
+
+function listing(
+  sources: ListingSources,
+  filter: ListFilter,
+  { caller, signal, versionNamed }: Pick<RequestContext, 'caller' | 'signal' | 'versionNamed'>,
+): Items<ListingItem> {
+  // A listing mostly has few owners, so the profiles of one batch are kept for the next.
+  let profiles: Profiles | undefined;
+  const items = mapped(inBatches(sources.queries.list(filter, signal)), async (batch) => {
+    const people = batch.flatMap((dataset) => peopleOf(dataset, filter.viewer));
+    const known = await findProfiles(sources.accounts, people, signal, profiles);
+    profiles = known;
+    const guest = caller.kind === 'guest';
+    const { viewer, target } = filter;
+    const view = { viewer, guest, versionNamed, profiles: known, dataTypes: sources.dataTypes, target };
+    return batch.map((dataset) => listingItem(dataset, view));
+  });
+  return flattened(items);
+}
+
+interface ListOptions extends ListingSources {
+  readonly targets: InstallTargets;
+}
+
+const installTargetQuery = {
+  install_target: {
+    description: 'Only datasets of this install target, and only its install status',
+    schema: { ...InstallTargetId },
+  },
+};
+
+const OWNERSHIPS: readonly Ownership[] = ['any', 'owned', 'shared'];
+
+export function listRoute(options: ListOptions): Route {
+  return {
+    method: 'GET',
+    audit: 'none',
+    path: '/datasets',
+    access: 'user',
+    operationId: 'listDatasets',
+    summary: 'Lists the datasets that the caller owns or was given',
+    query: {
+      ...installTargetQuery,
+      ownership: {
+        description: 'Only datasets that the caller owns, or that are shared with the caller',
+        schema: { enum: OWNERSHIPS, default: 'any' },
+      },
+      ...paging,
+    },
+    responses: {
+      200: answer('Datasets, newest first', Listing),
+      304: { description: 'It is what the caller has' },
+      ...refusals({ 400: 'A query parameter is wrong', 403: 'Guests have no datasets' }),
+    },
+    handler: (context) => context.jsonList(listing(options, filterOf(options.targets, context), context)),
+  };
+}
+
+function filterOf(targets: InstallTargets, { query, userId }: RequestContext): ListFilter {
+  const target = askedTarget(targets, 'install_target', query.install_target);
+  return {
+    viewer: userId,
+    ownership: OWNERSHIPS.find((ownership) => ownership === query.ownership) ?? 'any',
+    ...(target === undefined ? {} : { target }),
+    ...pagingOf(query),
+  };
+}
+
+export function communityRoute(options: ListOptions): Route {
+  return {
+    method: 'GET',
+    audit: 'none',
+    path: '/datasets/community',
+    access: 'user-or-guest',
+    operationId: 'listCommunityDatasets',
+    summary: 'Lists the datasets that are not private',
+    query: { ...installTargetQuery, ...paging },
+    responses: {
+      200: answer('Datasets, newest first, without shares', Listing),
+      304: { description: 'It is what the caller has' },
+      ...refusals({ 400: 'A query parameter is wrong' }),
+    },
+    handler: (context) => context.jsonList(community(options, context)),
+  };
+}
+
+function community(options: ListOptions, context: RequestContext): Items<ListingItem> {
+  const { query, userId } = context;
+  const target = askedTarget(options.targets, 'install_target', query.install_target);
+  const filter = { viewer: userId, ownership: 'community' as const, ...pagingOf(query) };
+  // This list shows no shares, not even to the owner.
+  const items = listing(options, target === undefined ? filter : { ...filter, target }, context);
+  return mapped(items, (item) => ({ ...item, shares: [] }));
+}

@@ -1,0 +1,188 @@
+// Rules of the metadata that look at more than one field (docs/contract/installer.md#conditional-requirements), and the forms
+// of publication identifiers. 'Public/community' means not private. A field that is faulty by itself is absent here: no rule
+// judges it, and none reports it as missing.
+
+import { hiddenCharacter } from '../../../engine/model/file-name.ts';
+import type { Publication } from '../../../engine/model/metadata.ts';
+import { quote } from '../../kernel/input/describe.ts';
+import type { FaultSink, FieldPath } from '../../kernel/input/faults.ts';
+import type { ProjectCategory } from '../install-targets.ts';
+import type { CreateDetails } from './create-details.ts';
+
+/**
+ * The two forms of a publication identifier. The prefixes `pmid:` and `doi:` are allowed, and so are the URLs that people
+ * paste (`https://doi.org/`, `https://pubmed.ncbi.nlm.nih.gov/`). They determine the type when it is not given; they are not
+ * stored and do not count for the length. A DOI is stored decoded, because URLs write some of its characters as `%2F` or `%3C`.
+ */
+const FORMS = {
+  pmid: { pattern: /^[0-9]+$/, words: 'a PubMed id is digits only' },
+  doi: { pattern: /^10\.[^\s/]+\/\S+$/, words: "a DOI looks like '10.1000/182'" },
+} as const;
+
+const DOI_ADDRESS = /^(?:https?:\/\/)?(?:dx\.|www\.)?doi\.org\/(?:doi(?::|%3A)\s*)?/i;
+const PREFIXES: readonly (readonly [Publication['type'], RegExp])[] = [
+  ['pmid', /^pmid:\s*/i],
+  ['doi', /^doi:\s*/i],
+  ['doi', DOI_ADDRESS],
+  [
+    'pmid',
+    /^(?:https?:\/\/)?(?:pubmed\.ncbi\.nlm\.nih\.gov|www\.ncbi\.nlm\.nih\.gov\/pubmed|europepmc\.org\/article\/med)\//i,
+  ],
+];
+
+/** The identifier without its prefix, and the type that the prefix names. */
+export function withoutPrefix(given: string): {
+  readonly identifier: string;
+  readonly named: Publication['type'] | undefined;
+} {
+  for (const [named, prefix] of PREFIXES) {
+    const rest = given.replace(prefix, '');
+    // The URL of an article may end with a slash. So may a DOI, but there it is part of the DOI.
+    if (rest === given) continue;
+    if (named === 'pmid') return { identifier: rest.replace(/\/$/, ''), named };
+    return { identifier: prefix === DOI_ADDRESS ? decoded(rest) : decodedSlash(rest), named };
+  }
+  return { identifier: decodedSlash(given), named: undefined };
+}
+
+/** A DOI may contain a percent sign, but always has a slash: one without comes from a URL and is encoded. */
+const decodedSlash = (text: string): string => (/^10\.[^/]*%2f/i.test(text) ? decoded(text) : text);
+
+/** Returns the text itself if it is not encoded, or if decoding yields a hidden character. */
+function decoded(text: string): string {
+  try {
+    const read = decodeURIComponent(text);
+    return hiddenCharacter(read) ? text : read;
+  } catch {
+    return text;
+  }
+}
+
+type PublicationIdentifier = Pick<Publication, 'identifier' | 'type'>;
+
+/** The identifier as it is stored, or a sentence that says what is wrong with it. */
+export function readPublicationIdentifier(publication: {
+  readonly identifier: string;
+  readonly type?: Publication['type'] | undefined;
+}): PublicationIdentifier | { readonly fault: string } {
+  const { identifier, named } = withoutPrefix(publication.identifier);
+  const type = publication.type ?? named ?? 'pmid';
+  if (named !== undefined && named !== type)
+    return { fault: `is ${quote(publication.identifier)}, but the type is '${type}'` };
+  if (FORMS[type].pattern.test(identifier)) return { identifier, type };
+  const hint = type === 'pmid' && FORMS.doi.pattern.test(identifier) ? " (give it the type 'doi')" : '';
+  return { fault: `is ${quote(publication.identifier)}; ${FORMS[type].words}${hint}` };
+}
+
+interface RuleInput {
+  readonly details: Partial<CreateDetails>;
+  /** Top-level fields that were given but are faulty, so they are not in `details`. */
+  readonly faulty: ReadonlySet<string>;
+  /** Categories of the install targets that the dataset is submitted to. */
+  readonly categories: ReadonlySet<ProjectCategory>;
+}
+
+export function checkRules(input: RuleInput, faults: FaultSink): void {
+  for (const rule of [
+    contactFields,
+    projectFields,
+    experimentalOrganism,
+    studyFields,
+    onePrimary,
+    publicationIdentifiers,
+    studyYears,
+    controlledApproval,
+  ]) {
+    rule(input, faults);
+  }
+}
+
+const STUDY_CATEGORIES: readonly ProjectCategory[] = ['microbiome', 'clinical-epidemiology'];
+const ORGANISM_CATEGORIES: readonly ProjectCategory[] = ['genomics', 'vector', 'microbiome'];
+const FULL_CONTACT = ['firstName', 'lastName', 'email', 'affiliation', 'country'] as const;
+
+function contactFields({ details, categories }: RuleInput, faults: FaultSink): void {
+  const category = anyOf(STUDY_CATEGORIES, categories);
+  const visible = details.visibility !== undefined && details.visibility !== 'private';
+  for (const [i, contact] of (details.contacts ?? []).entries()) {
+    const because = contact.isPrimary
+      ? 'of the primary contact'
+      : category
+        ? `of every contact of a ${category} dataset`
+        : visible
+          ? `of every contact of a dataset that is ${details.visibility}`
+          : undefined;
+    if (because === undefined) continue;
+    for (const field of FULL_CONTACT)
+      if (contact[field] === undefined) faults.add(['contacts', i, field], `is missing; it is required ${because}`);
+  }
+}
+
+function projectFields(input: RuleInput, faults: FaultSink): void {
+  const category = anyOf(STUDY_CATEGORIES, input.categories);
+  if (!category) return;
+  for (const field of ['projectName', 'programName']) demand(input, [field], category, faults);
+}
+
+function experimentalOrganism(input: RuleInput, faults: FaultSink): void {
+  const category = anyOf(ORGANISM_CATEGORIES, input.categories);
+  if (category) demand(input, ['experimentalOrganism'], category, faults);
+}
+
+function studyFields(input: RuleInput, faults: FaultSink): void {
+  if (!input.categories.has('clinical-epidemiology')) return;
+  for (const field of ['studyDesign', 'studyType'])
+    demand(input, ['datasetCharacteristics', field], 'clinical-epidemiology', faults);
+}
+
+function onePrimary({ details }: RuleInput, faults: FaultSink): void {
+  for (const list of ['contacts', 'publications'] as const) {
+    const items: readonly { isPrimary?: boolean }[] = details[list] ?? [];
+    const first = items.findIndex((item) => item.isPrimary);
+    for (const [i, item] of items.entries())
+      if (item.isPrimary && i > first)
+        faults.add([list, i, 'isPrimary'], `is true, and so is that of ${list}[${first}]; at most one may be primary`);
+  }
+}
+
+function publicationIdentifiers({ details }: RuleInput, faults: FaultSink): void {
+  const seen = new Map<string, number>();
+  for (const [i, publication] of (details.publications ?? []).entries()) {
+    const read = readPublicationIdentifier(publication);
+    if ('fault' in read) {
+      faults.add(['publications', i, 'identifier'], read.fault);
+      continue;
+    }
+    const key = `${read.type}:${read.identifier}`;
+    const before = seen.get(key);
+    if (before === undefined) seen.set(key, i);
+    else faults.add(['publications', i, 'identifier'], `names the same publication as publications[${before}]`);
+  }
+}
+
+function studyYears({ details }: RuleInput, faults: FaultSink): void {
+  const years = details.datasetCharacteristics?.years;
+  if (years && years.end < years.start)
+    faults.add(
+      ['datasetCharacteristics', 'years', 'end'],
+      `is ${years.end}, before the start ${years.start}; it must not be earlier`,
+    );
+}
+
+/** `controlled` means protected with 0 days for approval. Forms send -1 when nothing was entered. */
+function controlledApproval({ details }: RuleInput, faults: FaultSink): void {
+  const days = details.daysForApproval ?? 0;
+  if (details.visibility === 'controlled' && days > 0)
+    faults.add(['daysForApproval'], `is ${days}; a controlled dataset has 0 days for approval`);
+}
+
+function demand(input: RuleInput, path: FieldPath, category: ProjectCategory, faults: FaultSink): void {
+  let at: unknown = input.details;
+  for (const step of path) at = (at as Record<string, unknown> | undefined)?.[step];
+  if (at === undefined && !input.faulty.has(String(path[0])))
+    faults.add(path, `is missing; it is required of a ${category} dataset`);
+}
+
+function anyOf(wanted: readonly ProjectCategory[], found: ReadonlySet<ProjectCategory>): ProjectCategory | undefined {
+  return wanted.find((category) => found.has(category));
+}
