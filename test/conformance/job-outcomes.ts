@@ -20,7 +20,7 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
     t.test(`${name}: ${what}`, async (t) => check(t, await open(t)));
   };
 
-  fact('completing and claiming are one fetch', async (t, { first }) => {
+  fact('completing and claiming are one call', async (t, { first }) => {
     const job = await claimed(first.jobs, 'import', 'd1');
     await first.jobs.enqueue([request('import', 'd2')], signal);
     const next = await first.jobs.completeAndFetch([{ job, outcome: { kind: 'done' } }], claimOf('import'), signal);
@@ -31,7 +31,7 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
     t.same(await first.leases.acquire('d1', signal), leaseAfter(job.lease), 'the lease is released');
   });
 
-  fact('the fetch that completes a job may be given it again', async (t, { first }) => {
+  fact('the call that completes a job may be given it again', async (t, { first }) => {
     const job = await claimed(first.jobs, 'import', 'd1');
     await first.jobs.enqueue([request('import', 'd1', 2)], signal);
     const next = await first.jobs.completeAndFetch([{ job, outcome: { kind: 'done' } }], claimOf('import'), signal);
