@@ -48,7 +48,7 @@ interface RevisionBaseOptions extends OwnerEditOptions {
 
 export interface RevisionBase {
   readonly dataset: EditableDataset;
-  /** The newest revision that is not deleted. Differs from `dataset` if that one was replaced or a later one failed. */
+  /** The newest revision that is not deleted. Differs from `dataset` if a later revision failed. */
   readonly newest: DatasetRecord;
   /** Of all known revisions. */
   readonly highestNumber: number;
