@@ -44,7 +44,7 @@ export const WIRE: readonly PromiseRow[] = [
     promise: 'Listeners speak TLS 1.3, and of 1.2 only what has forward secrecy and authenticated encryption.',
     heldBy: [
       {
-        file: 'test/http/kernel/server/listener-tls.test.ts',
+        file: 'test/http/kernel/server/https.test.ts',
         test: 'a listener speaks TLS 1.3, and of 1.2 only what has forward secrecy and authenticated encryption',
       },
     ],

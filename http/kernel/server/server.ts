@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'n
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { TlsOptions } from 'node:tls';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { Followers } from '../../../engine/runtime/followers.ts';
 import { Lifecycle, type LifecycleOptions } from '../../../engine/runtime/lifecycle.ts';
@@ -17,7 +18,6 @@ import { SendRoom } from '../answers/sending.ts';
 import type { HttpMetrics } from '../pipeline/http-metrics.ts';
 import type { RequestPipeline } from '../pipeline/request-pipeline.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
-import { type Certificate, listenerTls } from './listener-tls.ts';
 
 export interface ServerLimits extends ConnectionLimits {
   readonly maxHeaderSize: number;
@@ -196,3 +196,27 @@ function aborts(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 }
+
+export interface Certificate {
+  /** PEM of the chain. */
+  readonly cert: string;
+  readonly key: string;
+}
+
+const CIPHERS = [
+  ...['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'],
+  ...['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES256-GCM-SHA384'],
+  ...['ECDHE-ECDSA-CHACHA20-POLY1305', 'ECDHE-RSA-CHACHA20-POLY1305'],
+  ...['ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES128-GCM-SHA256'],
+].join(':');
+
+/**
+ * TLS 1.3, and of 1.2 what has forward secrecy and authenticated encryption. Every client that is still maintained speaks one of these.
+ */
+export const listenerTls = (certificate: Certificate, handshakeTimeoutMs: number): TlsOptions => ({
+  ...certificate,
+  minVersion: 'TLSv1.2',
+  ciphers: CIPHERS,
+  honorCipherOrder: true,
+  handshakeTimeout: handshakeTimeoutMs,
+});
