@@ -44,7 +44,7 @@ const NO_LOSS: Readonly<Record<string, string>> = {
   'http/kernel/bodies/multipart-reading.ts': 'looked through for the name of a header, and thrown away',
   'http/kernel/bodies/part-head.ts':
     'headers, whose bytes are Latin-1 to the parser, on their way to the strict decoder',
-  'actors/plugin-host/install-sweep.ts': 'the name of a plugin, written by us',
+  'actors/plugin-host/install-folder.ts': 'the name of a plugin, written by us',
   'actors/plugin-host/workspace.ts': 'names as Latin-1 on their way to the strict decoder',
   'bin/compose/access-catalogue-file.ts': 'a file of the operator, who reads what is imported',
   'bin/commands/up.ts': 'a port and a password that we wrote',

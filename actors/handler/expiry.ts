@@ -1,11 +1,11 @@
 // What has to go: uploads that never came, results and records past their time, jobs of processes that died. Every
 // process may run it at any time: each step can be done twice.
 
+import { handlerPrefix } from '../../engine/model/handler-job.ts';
 import type { DueHandlerJob, HandlerJobs } from '../../engine/ports/handler-jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
-import { removeJobObjects } from './job-objects.ts';
 import type { Statistics } from './statistics.ts';
 
 const BATCH = 100;
@@ -65,4 +65,25 @@ async function endOrphans(
     await removeJobObjects(store, id, signal);
   }
   return ids.length;
+}
+
+// Objects that the store keeps for a handler job.
+
+const PAGE = 100;
+
+/** Removes everything that is kept for the job, whatever it is. */
+export async function removeJobObjects(
+  store: Pick<ObjectStore, 'list' | 'remove'>,
+  id: string,
+  signal: AbortSignal,
+): Promise<void> {
+  let keys: string[] = [];
+  for await (const { key } of store.list(handlerPrefix(id), {}, signal)) {
+    keys.push(key);
+    if (keys.length === PAGE) {
+      await store.remove(keys, signal);
+      keys = [];
+    }
+  }
+  if (keys.length > 0) await store.remove(keys, signal);
 }

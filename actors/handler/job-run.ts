@@ -16,12 +16,10 @@ import { RETRIES, retrying } from '../../engine/runtime/retry.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
 import { type HandlerCommand, runCommands, UserError } from './commands.ts';
-import { JobFolder } from './job-folder.ts';
-import type { JobMetrics, JobOutcome } from './job-metrics.ts';
-import { removeJobObjects } from './job-objects.ts';
-import { collectOutput, topLevel } from './job-output.ts';
+import { removeJobObjects } from './expiry.ts';
+import { collectOutput, JobFolder, topLevel } from './job-files.ts';
 import type { Packages } from './packages.ts';
-import type { Statistics } from './statistics.ts';
+import type { JobMetrics, JobOutcome, Statistics } from './statistics.ts';
 
 export interface JobRunOptions {
   /** Holds the folders of the jobs. */

@@ -10,12 +10,15 @@ import { quoteBytes } from '../../engine/model/utf8.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import { removeTree } from '../../engine/runtime/remove-tree.ts';
 import type { Archives } from './archives.ts';
-import { invalid, scriptFailure } from './host-reply.ts';
 import type { HostedPlugin } from './hosted-plugins.ts';
-import { type Scripts, scriptError } from './script-call.ts';
-import type { ScriptEnvironment } from './script-environment.ts';
-import { splitMessages } from './script-messages.ts';
-import { type MetadataDocument, manifestDocument, validationDocument } from './wire-documents.ts';
+import { type ScriptEnvironment, type Scripts, scriptError, splitMessages } from './scripts.ts';
+import {
+  invalid,
+  type MetadataDocument,
+  manifestDocument,
+  scriptFailure,
+  validationDocument,
+} from './wire-documents.ts';
 import { type FoundFile, type FoundFiles, findFiles, type Workspace } from './workspace.ts';
 
 const METADATA = 'vdi-meta.json';

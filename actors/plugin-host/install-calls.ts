@@ -9,13 +9,18 @@ import type { HostReply } from '../../engine/model/plugin-protocol.ts';
 import { rejected } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Archives } from './archives.ts';
-import type { ClearMark } from './clear-mark.ts';
-import { done, invalid, missingDependency, scriptFailure, serverError, valid } from './host-reply.ts';
 import type { HostedPlugin } from './hosted-plugins.ts';
-import type { InstallFolder } from './install-folder.ts';
-import { exitError, type Scripts } from './script-call.ts';
-import type { ScriptEnvironment } from './script-environment.ts';
-import type { MetadataDocument } from './wire-documents.ts';
+import type { ClearMark, InstallFolder } from './install-folder.ts';
+import { exitError, type ScriptEnvironment, type Scripts } from './scripts.ts';
+import {
+  done,
+  invalid,
+  type MetadataDocument,
+  missingDependency,
+  scriptFailure,
+  serverError,
+  valid,
+} from './wire-documents.ts';
 import type { Workspace } from './workspace.ts';
 
 const METADATA = 'vdi-meta.json';

@@ -7,17 +7,17 @@
 //   copy:       files of another target -> .staging-{id}, then as an install that ended well, with or without `staging`
 //   uninstall:  {id} -> deleting-{id}-{time}, removed
 // From before the script until after the install .owner-{id} names the plugin: hosts of several plugins may share a folder.
-// After a kill a start finishes each swap (.ready-*) of its own plugins and removes the rest (install-sweep.ts).
+// After a kill a start finishes each swap (.ready-*) of its own plugins and removes the rest.
 
-import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { DatasetId } from '../../engine/model/ids.ts';
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type DatasetId, parseDatasetId, type TargetId } from '../../engine/model/ids.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import { removeTree } from '../../engine/runtime/remove-tree.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
-import { copyTree } from './copy-tree.ts';
 import type { HostedPlugin, HostedTarget } from './hosted-plugins.ts';
-import { type InstalledModes, PRIVATE, settleFolders, settleTree } from './installed-modes.ts';
+import { copyTree, type InstalledModes, PRIVATE, settleFolders, settleTree } from './installed-tree.ts';
 
 export const STAGING = '.staging-';
 export const READY = '.ready-';
@@ -135,3 +135,103 @@ const exists = (path: string): Promise<boolean> =>
     () => true,
     () => false,
   );
+
+// What a kill left in a folder of datasets is finished or removed when a host starts (states: top of this file).
+
+/** The time holds colons, which no dataset id has: a dataset of such a name is not mistaken for a leftover. */
+const DELETING = /^deleting-.+-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/**
+ * Installations under way of plugins other than those named are left alone: another host may be at work on them. A folder
+ * that is not there yet is fine; what cannot be removed is logged and stays.
+ */
+export async function sweepDatasets(
+  parent: string,
+  plugins: readonly string[],
+  clock: Clock,
+  log: Logger,
+): Promise<void> {
+  const names = await readdir(parent).catch(noEntries);
+  for (const dataset of datasetsUnderWay(names)) {
+    const owner = await readFile(join(parent, OWNER + dataset), 'utf8').catch(() => undefined);
+    // Empty: its writer was killed before it wrote, so before its script.
+    if (owner && !plugins.includes(owner)) continue;
+    const folder = new InstallFolder(parent, dataset, clock, log);
+    if (names.includes(READY + dataset)) {
+      log.warn({ dataset, folder: parent }, 'finishing an installation that was cut off');
+      await folder.swap();
+    }
+    await folder.discard().catch((err: unknown) => log.warn({ err, dataset, folder: parent }, UNREMOVED));
+  }
+  for (const name of names.filter((one) => DELETING.test(one)))
+    await removeTree(join(parent, name)).catch((err: unknown) =>
+      log.warn({ err, folder: join(parent, name) }, UNREMOVED),
+    );
+}
+
+const UNREMOVED = 'leftover of a process that was killed not removed';
+
+function datasetsUnderWay(names: readonly string[]): ReadonlySet<DatasetId> {
+  const ids = names.flatMap((name) => {
+    const prefix = [READY, STAGING, OWNER].find((one) => name.startsWith(one));
+    const id = prefix === undefined ? undefined : parseDatasetId(name.slice(prefix.length));
+    return id === undefined ? [] : [id];
+  });
+  return new Set(ids);
+}
+
+function noEntries(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'ENOENT') return [];
+  throw error;
+}
+
+// Says of one dataset on one target that nothing of it is installed there: it was uninstalled, or install-data was asked for
+// and its script has not begun. Many plugins read in DATA_FILES what their uninstall has to remove, and fail when it is not
+// there. That is no failure when there is nothing to remove: when the answer to an uninstall was lost in a kill, and when an
+// install was cut off or refused before its script. Of targets that share a data schema, a mark for all of them says that
+// no rows are there: the uninstall of one has removed those of all, and the uninstall of another has nothing to do. Kept on the
+// host's own disk, where a start finds it again.
+
+/** Long after whoever asked for the uninstall has stopped asking again. */
+const KEPT_MS = 90 * 24 * 3600 * 1000;
+
+export class ClearMark {
+  readonly #file: string;
+
+  private constructor(dir: string, place: string, dataset: DatasetId) {
+    this.#file = join(dir, place, dataset);
+  }
+
+  static ofTarget(dir: string, target: TargetId, dataset: DatasetId): ClearMark {
+    return new ClearMark(dir, target, dataset);
+  }
+
+  /** The name is made of what no target id can be. */
+  static ofDataSchema(dir: string, dataSchema: string, dataset: DatasetId): ClearMark {
+    const name = createHash('sha256').update(dataSchema).digest('hex');
+    return new ClearMark(dir, `.schema-${name}`, dataset);
+  }
+
+  async isSet(): Promise<boolean> {
+    return (await stat(this.#file).catch(() => undefined)) !== undefined;
+  }
+
+  async set(): Promise<void> {
+    await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
+    await writeFile(this.#file, '');
+  }
+
+  /** Before a script begins to install. */
+  async remove(): Promise<void> {
+    await rm(this.#file, { force: true });
+  }
+}
+
+/** Forgets old marks, so that they do not pile up. */
+export async function sweepClearMarks(dir: string, clock: Clock): Promise<void> {
+  for (const name of await readdir(dir, { recursive: true }).catch(() => [])) {
+    const file = join(dir, name);
+    const made = await stat(file).catch(() => undefined);
+    if (made?.isFile() && made.mtimeMs < clock.now() - KEPT_MS) await rm(file, { force: true });
+  }
+}

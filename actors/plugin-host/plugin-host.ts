@@ -13,7 +13,6 @@ import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import type { Archives } from './archives.ts';
 import { CallGate, type CallGateLimits } from './call-gate.ts';
-import { ClearMark, sweepClearMarks } from './clear-mark.ts';
 import { type HostedPlugin, HostedPlugins, type HostedTarget } from './hosted-plugins.ts';
 import { runImport } from './import-call.ts';
 import {
@@ -24,12 +23,9 @@ import {
   runUninstall,
   runUninstallFiles,
 } from './install-calls.ts';
-import { datasetsFolder, InstallFolder } from './install-folder.ts';
-import { sweepDatasets } from './install-sweep.ts';
-import type { InstalledModes } from './installed-modes.ts';
-import { Scripts } from './script-call.ts';
-import { baseEnvironment, importEnvironment, importId, installEnvironment } from './script-environment.ts';
-import { ScriptMetrics } from './script-metrics.ts';
+import { ClearMark, datasetsFolder, InstallFolder, sweepClearMarks, sweepDatasets } from './install-folder.ts';
+import type { InstalledModes } from './installed-tree.ts';
+import { baseEnvironment, importEnvironment, importId, installEnvironment, ScriptMetrics, Scripts } from './scripts.ts';
 import {
   type CallIds,
   checkManifestPart,
@@ -49,7 +45,7 @@ export interface PluginHostOptions {
   readonly siteBuild: string;
   /** Scratch space of this host alone. */
   readonly workDir: string;
-  /** What it knows of datasets, to be found again after a kill (clear-mark.ts). */
+  /** What it knows of datasets, to be found again after a kill (install-folder.ts). */
   readonly marksDir: string;
   /** The process's own environment; scripts get the few variables of it that the protocol names. */
   readonly environment: Readonly<Record<string, string | undefined>>;

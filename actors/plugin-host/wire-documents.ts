@@ -10,8 +10,9 @@ import {
   type FileEntry,
   parseMetadata,
 } from '../../engine/model/metadata.ts';
-import { MAX_JOB_ID } from '../../engine/model/plugin-protocol.ts';
+import { type HostReply, MAX_JOB_ID, PLUGIN_STATUS as STATUS } from '../../engine/model/plugin-protocol.ts';
 import { Failure, messageOf, rejected } from '../../engine/runtime/failure.ts';
+import { type ScriptError, type ScriptOutcome, splitMessages } from './scripts.ts';
 
 export interface CallIds {
   /** Follows the event through all logs; 0 when the caller sent none. */
@@ -160,3 +161,39 @@ function objectFields(value: unknown, where: string): Readonly<Record<string, un
 
 const shown = (value: unknown): string =>
   value === undefined ? 'missing' : `'${(typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 100)}'`;
+
+// Replies of the plugin host, as the plugin wire protocol has them (docs/design/decisions.md#plugin-wire-protocol).
+
+export const done: HostReply = { kind: 'empty' };
+
+export const valid = (lines: readonly string[]): HostReply => ({
+  kind: 'json',
+  status: STATUS.ok,
+  body: validationDocument(true, splitMessages(lines)),
+});
+
+export const invalid = (lines: readonly string[]): HostReply => ({
+  kind: 'json',
+  status: STATUS.invalid,
+  body: validationDocument(false, splitMessages(lines)),
+});
+
+export const missingDependency = (lines: readonly string[]): HostReply => ({
+  kind: 'json',
+  status: STATUS.missingDependency,
+  body: { warnings: lines.filter((line) => line.trim() !== '') },
+});
+
+export const serverError = (message: string): HostReply => ({
+  kind: 'json',
+  status: STATUS.serverError,
+  body: { message },
+});
+
+/** What a script's end that is neither success nor refusal is answered with. */
+export function scriptFailure(outcome: ScriptError | Extract<ScriptOutcome, { kind: 'failed' | 'later' }>): HostReply {
+  if (outcome.kind === 'later') return outcome;
+  if (outcome.kind === 'failed') return serverError(outcome.message);
+  const { script, exitCode, message } = outcome;
+  return { kind: 'json', status: STATUS.scriptError, body: { script, 'exit-code': exitCode, message } };
+}

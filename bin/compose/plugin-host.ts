@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Archives } from '../../actors/plugin-host/archives.ts';
 import type { CallGateLimits } from '../../actors/plugin-host/call-gate.ts';
 import type { HostedPlugin, HostedTarget } from '../../actors/plugin-host/hosted-plugins.ts';
-import { type InstalledModes, PRIVATE } from '../../actors/plugin-host/installed-modes.ts';
+import { type InstalledModes, PRIVATE } from '../../actors/plugin-host/installed-tree.ts';
 import { PluginHost } from '../../actors/plugin-host/plugin-host.ts';
 import {
   type Configuration,

@@ -4,7 +4,6 @@ import { HANDLER_ORIGINS, HANDLER_STATUS, isRunning } from '../../engine/model/h
 import type { HandlerJob } from '../../engine/ports/handler-jobs.ts';
 import type { ErrorWord } from '../kernel/pipeline/errors.ts';
 import { Health } from '../kernel/pipeline/ops.ts';
-import { durationText } from './duration-text.ts';
 import { MAX_UPLOAD_BYTES } from './upload-body.ts';
 
 export interface HandlerOptions {
@@ -105,3 +104,23 @@ export const INVALID_SCHEMA = errorSchema(['invalid-input'], {
   }),
 });
 export const SERVER_ERROR_SCHEMA = errorSchema(['server-error'], { requestId: text });
+
+// Durations as this service prints them: `1m 2.345s`. Such text can be read back by engine/runtime/duration.ts.
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+] as const;
+
+/** @param ms 0 or more; cut to whole milliseconds */
+export function durationText(ms: number): string {
+  let rest = Math.trunc(ms);
+  const groups: string[] = [];
+  for (const [unit, length] of UNITS) {
+    if (rest >= length) groups.push(`${Math.trunc(rest / length)}${unit}`);
+    rest %= length;
+  }
+  if (rest > 0 || groups.length === 0) groups.push(`${rest / 1000}s`);
+  return groups.join(' ');
+}

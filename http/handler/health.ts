@@ -8,7 +8,7 @@ import { transient } from '../../engine/runtime/failure.ts';
 import { HttpError } from '../kernel/pipeline/errors.ts';
 import { findProgram } from '../kernel/pipeline/find-program.ts';
 import type { HealthCheck, HealthReport } from '../kernel/pipeline/ops.ts';
-import { durationText } from './duration-text.ts';
+import { durationText } from './documents.ts';
 import { MAX_UPLOAD_BYTES } from './upload-body.ts';
 
 export interface HealthParts {

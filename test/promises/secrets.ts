@@ -53,7 +53,7 @@ export const SECRETS: readonly PromiseRow[] = [
     heldBy: [
       { file: 'test/attack/private-files.test.ts', test: 'other accounts can read no file of a private dataset' },
       {
-        file: 'test/actors/plugin-host/installed-modes.test.ts',
+        file: 'test/actors/plugin-host/installed-tree.test.ts',
         test: 'other accounts read nothing of what a script installed, and nobody else writes it',
       },
     ],

@@ -7,7 +7,7 @@ import { expireJobs } from '../../../actors/handler/expiry.ts';
 import { handlerResultKey } from '../../../engine/model/handler-job.ts';
 import { parseDuration } from '../../../engine/runtime/duration.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
-import { durationText } from '../../../http/handler/duration-text.ts';
+import { durationText } from '../../../http/handler/documents.ts';
 import { FakeHandlerJobs } from '../../fakes/fake-handler-jobs.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 import { zipOf } from '../../fixtures/archives.ts';

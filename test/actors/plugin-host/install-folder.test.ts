@@ -2,8 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { InstallFolder } from '../../../actors/plugin-host/install-folder.ts';
-import { sweepDatasets } from '../../../actors/plugin-host/install-sweep.ts';
+import { InstallFolder, sweepDatasets } from '../../../actors/plugin-host/install-folder.ts';
 import type { DatasetId } from '../../../engine/model/ids.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { systemClock } from '../../../engine/runtime/time.ts';

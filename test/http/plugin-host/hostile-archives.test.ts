@@ -73,7 +73,7 @@ for (const call of ['import', 'install/data'] as const)
   t.test(`${call}: each hostile archive is refused, and nothing is left of it`, async (t) => {
     const { host, before } = await setup(t);
     const scripts = { dataCleaning: ': >../ran; exit 1', dataInstall: ': >../ran; exit 1' };
-    // Marks of the host's own, by the names of datasets (clear-mark.ts), are no work of the archive.
+    // Marks of the host's own, by the names of datasets (install-folder.ts), are no work of the archive.
     const folders = async () => (await readdir(join(host.workDir, '..'))).filter((name) => name !== 'clear');
     const around = async () => [await readdir(host.dir), await folders()];
     for (const [i, [what, zip, message]] of REFUSED.entries()) {

@@ -2,11 +2,12 @@
 
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
+import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import type { ScriptEnd, ScriptRunner } from '../../engine/ports/script-runner.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
-import type { HostedPlugin, HostedScript } from './hosted-plugins.ts';
-import type { ScriptEnvironment } from './script-environment.ts';
-import type { ExitStatus, ScriptKind, ScriptMetrics } from './script-metrics.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
+import type { DataDb, HostedPlugin, HostedScript } from './hosted-plugins.ts';
+import type { Messages } from './wire-documents.ts';
 
 const REFUSED = 99;
 /** EX_TEMPFAIL of sysexits.h: a disk is full, or something else is wrong that is neither the data's nor the script's fault. */
@@ -143,3 +144,132 @@ export const scriptError = (script: HostedScript, exitCode: number, message: str
 
 export const exitError = (script: HostedScript, exitCode: number): ScriptError =>
   scriptError(script, exitCode, `script ${script.path} ended with exit code ${exitCode}`);
+
+// What scripts find in their environment (plugin wire protocol): a few variables of ours, the dataset, and where to
+// install it. Nothing else of the host's own environment reaches them.
+
+/** Variables of the host that are passed on when they are set. */
+const PASSED_ON = [
+  '_',
+  'GUS_HOME',
+  'HOSTNAME',
+  'JAVA_HOME',
+  'LANG',
+  'LD_LIBRARY_PATH',
+  'ORACLE_HOME',
+  'PATH',
+  'PROJECT_HOME',
+  'PYTHONPATH',
+  'SITE_BUILD',
+  'TEMPLATE_DB_NAME',
+  'TEMPLATE_DB_USER',
+  'TEMPLATE_DB_PASS',
+  'TZ',
+] as const;
+const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
+/** Import ids count from here. */
+const IMPORT_EPOCH_MS = Date.UTC(2022, 6, 1);
+
+export type ScriptEnvironment = Readonly<Record<string, string>>;
+
+/** The part that all scripts of a plugin share. */
+export function baseEnvironment(
+  host: Readonly<Record<string, string | undefined>>,
+  customPath: string | undefined,
+): ScriptEnvironment {
+  const passed = PASSED_ON.flatMap((name) => {
+    const value = host[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const path = host.PATH || DEFAULT_PATH;
+  return { ...Object.fromEntries(passed), PATH: customPath?.trim() ? `${path}:${customPath.trim()}` : path };
+}
+
+/** Unique per import and fit to be part of a database identifier. */
+export function importId(nowMs: number, jobId: number): string {
+  return Math.floor((nowMs - IMPORT_EPOCH_MS) / 1000).toString(36) + jobId.toString(36);
+}
+
+export function importEnvironment(dataset: DatasetId, id: string): ScriptEnvironment {
+  return { VDI_ID: dataset, VDI_IMPORT_ID: id };
+}
+
+export function installEnvironment(
+  dataset: DatasetId,
+  target: TargetId,
+  dataFiles: string,
+  db: DataDb,
+): ScriptEnvironment {
+  return {
+    VDI_ID: dataset,
+    DATA_FILES: dataFiles,
+    PROJECT_ID: target,
+    DB_HOST: db.host,
+    DB_PORT: String(db.port),
+    DB_NAME: db.name,
+    DB_USER: db.user,
+    DB_PASS: db.password,
+    DB_SCHEMA: db.schema,
+    DB_PLATFORM: db.platform,
+  };
+}
+
+// Lines that a script prints are messages for the dataset's owner.
+
+const PREFIX = /^(basic|community):(.*)$/;
+
+/** `basic:` and `community:` at the start of a line choose the list; other lines are basic, blank ones nothing. */
+export function splitMessages(lines: readonly string[]): Messages {
+  const basic: string[] = [];
+  const community: string[] = [];
+  for (const line of lines) {
+    const [, list, text = ''] = PREFIX.exec(line) ?? [undefined, 'basic', line];
+    if (text.trim() === '') continue;
+    (list === 'community' ? community : basic).push(text.trim());
+  }
+  return { basic, community };
+}
+
+// How often each kind of script ran, how it ended and how long it took; observed on every path.
+
+export const SCRIPT_KINDS = ['import', 'check_compat', 'install_data', 'install_meta', 'uninstall'] as const;
+export type ScriptKind = (typeof SCRIPT_KINDS)[number];
+
+/** `unknown` is any other exit code, a signal included. */
+export type ExitStatus =
+  | 'success'
+  | 'validation_failure'
+  | 'incompatible'
+  | 'unknown'
+  | 'timed_out'
+  | 'not_started'
+  | 'aborted';
+
+export class ScriptMetrics {
+  readonly #metrics: Metrics;
+
+  constructor(metrics: Metrics) {
+    this.#metrics = metrics;
+    // Made beforehand, so that a scrape shows them before the first script.
+    for (const kind of SCRIPT_KINDS) {
+      this.#executions(kind);
+      this.#duration(kind);
+    }
+  }
+
+  observe(kind: ScriptKind, plugin: string, status: ExitStatus, durationMs: number): void {
+    this.#executions(kind).inc({ plugin, exit_status: status });
+    this.#duration(kind).observe({ plugin }, durationMs / 1000);
+  }
+
+  #executions(kind: ScriptKind) {
+    return this.#metrics.counter(`${kind}_script_executions_total`, `Runs of ${kind} scripts`, [
+      'plugin',
+      'exit_status',
+    ]);
+  }
+
+  #duration(kind: ScriptKind) {
+    return this.#metrics.histogram(`script_${kind}_duration_seconds`, `Duration of ${kind} scripts`, ['plugin']);
+  }
+}

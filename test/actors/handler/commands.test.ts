@@ -1,5 +1,5 @@
 import t from 'tap';
-import { scriptMessage } from '../../../actors/handler/script-message.ts';
+import { scriptMessage } from '../../../actors/handler/commands.ts';
 
 const USER = '{"error": "user", "message": "bad row"}';
 

@@ -1,5 +1,10 @@
 import t from 'tap';
-import { splitMessages } from '../../../actors/plugin-host/script-messages.ts';
+import { importId, splitMessages } from '../../../actors/plugin-host/scripts.ts';
+
+t.test('ids of imports go on from those of earlier versions: none is given a second time', async (t) => {
+  t.equal(importId(Date.UTC(2022, 6, 1), 0), '00');
+  t.equal(importId(Date.UTC(2026, 0, 1, 12, 30, 15, 999), 65_535), '1tvc2f1ekf');
+});
 
 t.test('a prefix at the start of the line chooses the list', async (t) => {
   t.same(

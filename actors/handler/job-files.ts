@@ -1,7 +1,8 @@
-// What a job gives back: the one archive that its commands packed themselves (`dataset_u{owner}_*.tgz`), else everything
-// under `output/`, packed here. Only what was not there before the commands ran counts.
+// The folder of one job, `{work}/job-{internal id}`, gone with it:
+//   upload    what was received          files/   the unpacked dataset, in which the commands run
+//   tmp/      TMPDIR of the commands     package/ what we add to a result, and the result
 
-import { lstat, readdir, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, opendir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { detectArchiveFile } from '../../engine/archive/archive-kind.ts';
 import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
@@ -10,9 +11,48 @@ import type { JobRegistration } from '../../engine/model/handler-job.ts';
 import { stringifyJson } from '../../engine/model/json.ts';
 import { decodeUtf8, foreignNameFault, quoteBytes, shownBytes } from '../../engine/model/utf8.ts';
 import { defect } from '../../engine/runtime/failure.ts';
+import { removeTree } from '../../engine/runtime/remove-tree.ts';
 import { findFiles } from '../plugin-host/workspace.ts';
-import type { JobFolder } from './job-folder.ts';
 import { OUTPUT_FOLDER, type Packages } from './packages.ts';
+
+const PREFIX = 'job-';
+
+export class JobFolder implements AsyncDisposable {
+  readonly #root: string;
+  readonly upload: string;
+  readonly files: string;
+  readonly tmp: string;
+  readonly package: string;
+
+  private constructor(root: string) {
+    this.#root = root;
+    this.upload = join(root, 'upload');
+    this.files = join(root, 'files');
+    this.tmp = join(root, 'tmp');
+    this.package = join(root, 'package');
+  }
+
+  static async make(under: string, id: string): Promise<JobFolder> {
+    const folder = new JobFolder(join(under, PREFIX + id));
+    await mkdir(folder.#root, { recursive: true, mode: 0o700 });
+    for (const dir of [folder.files, folder.tmp, folder.package]) await mkdir(dir);
+    return folder;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await removeTree(this.#root);
+  }
+}
+
+/** Removes the folders of a process that was killed; called before the first job. */
+export async function sweepJobFolders(under: string): Promise<void> {
+  await mkdir(under, { recursive: true, mode: 0o700 });
+  for await (const entry of await opendir(under))
+    if (entry.name.startsWith(PREFIX)) await removeTree(join(under, entry.name));
+}
+
+// What a job gives back: the one archive that its commands packed themselves (`dataset_u{owner}_*.tgz`), else everything
+// under `output/`, packed here. Only what was not there before the commands ran counts.
 
 export interface JobOutput {
   /** Path on disk. */
