@@ -49,6 +49,7 @@ t.test('the row version grows when pruning begins', async (t) => {
 });
 
 t.test('a dataset may have any number of targets', async (t) => {
+  await db.query('delete from dataset');
   const [at] = await fill(t, 1, 'live');
   const targets = Array.from({ length: 200 }, (_, n) => `Target-with-a-long-name-${n}`).sort();
   await db.query('update dataset set install_targets = $2 where dataset_id = $1', [at?.dataset, targets]);
