@@ -2,7 +2,7 @@
 // about 5,000 messages a partition; no administration, no TLS. Faults are put in by name; ended by pid at teardown.
 
 import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rename } from 'node:fs/promises';
@@ -128,7 +128,8 @@ async function compiled(): Promise<string> {
   const program = join(dir, `kafka-mock-${version}`);
   if (existsSync(program)) return program;
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  const own = `${program}.${process.pid}`;
+  // Several clusters of one process may compile it at the same time.
+  const own = `${program}.${randomUUID()}`;
   await promisify(execFile)('gcc', ['-O2', '-Wall', '-o', own, SOURCE, '-lrdkafka']);
   await rename(own, program);
   return program;
