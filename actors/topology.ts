@@ -1,11 +1,11 @@
 // The supervision tree behind the front ends, as data: what starts after what, and what depends on what.
-//   lease keeper   first to start, last to stop: no job runs without it
+//   lease renewer  first to start, last to stop: no job runs without it
 //   lanes          upload, import, updateMeta, install, sharing, softDelete, hardDelete, reconciliation
 //   event intake   events -> job rows
 //   event router   object store changes -> events
 //   daemons        reconciler and pruner; like the router, in a single process of the deployment
 //   upload sweep   removes what crashed processes left
-//   give way       preempts jobs of a dataset that waits to be deleted
+//   preemption     preempts jobs of a dataset that waits to be deleted
 //   queue metrics  how many jobs wait, and how long
 
 import type { Lane } from '../engine/jobs/lane.ts';
@@ -18,23 +18,23 @@ import type { ObjectStore } from '../engine/ports/object-store.ts';
 import type { DiskRoom } from '../engine/ports/storage-room.ts';
 import type { Uploads } from '../engine/ports/uploads.ts';
 import type { Child, ChildSpec } from '../engine/runtime/child.ts';
+import type { LiveSetting } from '../engine/runtime/live-setting.ts';
 import type { Logger } from '../engine/runtime/log.ts';
 import type { Metrics } from '../engine/runtime/metrics.ts';
 import type { Random } from '../engine/runtime/retry.ts';
 import type { Clock } from '../engine/runtime/time.ts';
 import { Timer } from '../engine/runtime/timer.ts';
-import type { Tunable } from '../engine/runtime/tunable.ts';
-import { DaemonLeads } from './daemons/daemon-lead.ts';
 import type { Daemons } from './daemons/daemons.ts';
+import { DaemonLeads } from './daemons/leadership.ts';
 import { sweepUploads } from './daemons/upload-sweep.ts';
 import type { InstallTargets } from './dataset/site-targets.ts';
 import { takeEvents } from './events/event-intake.ts';
 import { type LaneChannels, routeEvents } from './events/event-router.ts';
 import { Pump, type PumpOptions } from './events/pump.ts';
-import { giveWay } from './jobs/give-way.ts';
 import type { JobHandler } from './jobs/job-handler.ts';
 import { jobLane, type LaneTunings, laneBounds } from './jobs/job-lane.ts';
-import { LeaseKeeper } from './jobs/lease-keeper.ts';
+import { LeaseRenewer } from './jobs/lease-renewer.ts';
+import { preemption } from './jobs/preemption.ts';
 import { queueMetrics } from './jobs/queue-metrics.ts';
 import type { Scratch } from './jobs/scratch.ts';
 import { HardDeleteLane } from './lanes/hard-delete-lane.ts';
@@ -80,7 +80,7 @@ export interface TopologyOptions {
   readonly hosted?: { readonly plugins: readonly string[]; readonly scripts: number } | undefined;
   readonly types: DataTypes;
   /** Running lanes apply changes of their bounds only. */
-  readonly tuning: Tunable<LaneTunings>;
+  readonly tuning: LiveSetting<LaneTunings>;
   readonly channels: LaneChannels;
   readonly uploadLimits: UploadLimits;
   readonly scratch: Scratch;
@@ -116,7 +116,7 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
   options.tuning.watch((tuning) => {
     for (const [name, lane] of lanes) lane.resize(laneBounds(tuning[name]));
   });
-  const keeper = new LeaseKeeper(options.leases, holders, clock, log);
+  const keeper = new LeaseRenewer(options.leases, holders, clock, log);
   const leads = new DaemonLeads(options.leases, clock, log);
   options.onGap?.(() => {
     keeper.renewSoon();
@@ -128,7 +128,7 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
   });
   return [
     // Through the quiet phase too: jobs that run on until the stop keep their leases.
-    pump('leaseKeeper', (signal) => keeper.run(signal), 'stop'),
+    pump('leaseRenewer', (signal) => keeper.run(signal), 'stop'),
     ...laneHandlers({ ...options, tasks }).map((handler): ChildSpec => {
       const name = handler.lane as RunningLane;
       const create = (): Child => {
@@ -144,7 +144,7 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
     pump('eventRouter', leads.whileLeading('eventRouter', metrics, eventRouter(options))),
     ...(options.daemons?.specs(leads) ?? []),
     { name: 'uploadSweep', create: () => uploadSweep(options) },
-    { name: 'giveWay', create: () => giveWay({ ...options, holders }) },
+    { name: 'preemption', create: () => preemption({ ...options, holders }) },
     { name: 'queueMetrics', create: () => queueMetrics(options) },
   ];
 }

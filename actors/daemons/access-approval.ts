@@ -2,16 +2,16 @@
 // whichever process gets to it first.
 
 import type { AccessApprovals } from '../../engine/ports/access-requests.ts';
+import type { LiveSetting } from '../../engine/runtime/live-setting.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Random } from '../../engine/runtime/retry.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { Timer } from '../../engine/runtime/timer.ts';
-import type { Tunable } from '../../engine/runtime/tunable.ts';
 
 export interface AccessApprovalOptions {
   readonly approvals: AccessApprovals;
-  readonly periodMs: number | Tunable<number>;
+  readonly periodMs: number | LiveSetting<number>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;

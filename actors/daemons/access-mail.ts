@@ -46,7 +46,9 @@ const PERIOD_MS = 2_000;
 const CLAIM_MS = 10 * 60_000;
 
 export function accessMailMetrics(metrics: Metrics): AccessMailMetrics {
-  const sent = metrics.counter('access_mails_total', 'Tries to send a mail of dataset access, by outcome.', ['result']);
+  const sent = metrics.counter('access_mails_total', 'Attempts to send a mail of dataset access, by outcome.', [
+    'result',
+  ]);
   // Start at zero so that the first increment is visible as an increase.
   for (const result of ['sent', 'retry', 'dead']) sent.inc({ result }, 0);
   return {
@@ -98,14 +100,14 @@ async function trySend(
   } catch (error) {
     if (signal.aborted || kindOf(error) === 'aborted') throw error;
     const failure = messageOf(error);
-    const next = afterFailure(retry, queued.tries - 1, error, random);
+    const next = afterFailure(retry, queued.attempts - 1, error, random);
     if (next.kind === 'give-up') {
       log.error({ ...about, kind: kindOf(error), err: failure }, 'a mail is given up');
       await outbox.bury(queued.id, failure, signal);
       return 'dead';
     }
     log.warn({ ...about, err: failure, againMs: next.delayMs }, 'a mail was not sent');
-    await outbox.postpone(queued.id, new Date(clock.now() + next.delayMs), next.countTry, failure, signal);
+    await outbox.postpone(queued.id, new Date(clock.now() + next.delayMs), next.countsAttempt, failure, signal);
     return error instanceof Failure && error.unreachable ? 'away' : 'retry';
   }
   await recordSent(options, queued, signal);

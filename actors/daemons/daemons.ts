@@ -8,14 +8,14 @@ import type {
   ReconcilerReport,
 } from '../../engine/ports/process-control.ts';
 import type { ChildSpec } from '../../engine/runtime/child.ts';
+import { LiveSetting } from '../../engine/runtime/live-setting.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Random } from '../../engine/runtime/retry.ts';
 import { Timer, type TimerOptions } from '../../engine/runtime/timer.ts';
-import { Tunable } from '../../engine/runtime/tunable.ts';
 import { Reconciler, type ReconcilerPorts } from '../reconciler/reconciler.ts';
 import { type ReconcilerIntervals, type ReconcilerSchedule, ReconcilerTimes } from '../reconciler/reconciler-times.ts';
-import type { DaemonLeads } from './daemon-lead.ts';
 import { DaemonOrders } from './daemon-orders.ts';
+import type { DaemonLeads } from './leadership.ts';
 import { Pruner, type PrunerPorts } from './pruner.ts';
 
 /** `installer.daemons` of config/REFERENCE.md; durations in ms. */
@@ -42,7 +42,7 @@ export class Daemons {
   readonly #reconciler: Reconciler;
   readonly #pruner: Pruner;
   readonly #times: ReconcilerTimes;
-  readonly #pruneIntervalMs: Tunable<number>;
+  readonly #pruneIntervalMs: LiveSetting<number>;
   readonly #reconcilerOrders = new DaemonOrders<ReconcilerReport | undefined>('reconciler');
   readonly #prunerOrders = new DaemonOrders<PrunerReport>('pruner');
 
@@ -51,7 +51,7 @@ export class Daemons {
     this.#reconciler = new Reconciler(options);
     this.#pruner = new Pruner(options);
     this.#times = new ReconcilerTimes(options.settings.reconciler, options.clock);
-    this.#pruneIntervalMs = new Tunable(options.settings.pruner.pruneIntervalMs);
+    this.#pruneIntervalMs = new LiveSetting(options.settings.pruner.pruneIntervalMs);
   }
 
   /** The next runs are due relative to the start of the last ones. */

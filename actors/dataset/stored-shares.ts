@@ -4,7 +4,7 @@
 import type { UserId } from '../../engine/model/ids.ts';
 import { parseOffer, parseReceipt } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, datasetPrefix, parseKey } from '../../engine/model/object-key.ts';
-import type { ShareWords } from '../../engine/ports/catalog.ts';
+import type { StoredShare } from '../../engine/ports/catalog.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
 import { kindOf } from '../../engine/runtime/failure.ts';
 import { inParallel } from './site-targets.ts';
@@ -35,9 +35,9 @@ export async function readShares(
   documents: readonly ObjectInfo[],
   onMalformed: (key: string, why: unknown) => void,
   signal: AbortSignal,
-): Promise<readonly ShareWords[]> {
+): Promise<readonly StoredShare[]> {
   const said = await inParallel(documents, READS_AT_ONCE, ({ key }) => readWord(store, key, onMalformed, signal));
-  const shares = new Map<UserId, ShareWords>();
+  const shares = new Map<UserId, StoredShare>();
   for (const words of said) if (words) shares.set(words.recipient, { ...shares.get(words.recipient), ...words });
   return [...shares.values()];
 }
@@ -46,7 +46,7 @@ export async function readShares(
  * Who may see the dataset besides its owner. An offer without a receipt is pending, and a receipt without an offer has no
  * effect.
  */
-export const recipientsOf = (shares: readonly ShareWords[]): readonly UserId[] =>
+export const recipientsOf = (shares: readonly StoredShare[]): readonly UserId[] =>
   shares.flatMap(({ recipient, offer, receipt }) => (offer === 'grant' && receipt === 'accept' ? [recipient] : []));
 
 function shareOf(key: string) {
@@ -59,7 +59,7 @@ async function readWord(
   key: string,
   onMalformed: (key: string, why: unknown) => void,
   signal: AbortSignal,
-): Promise<ShareWords | undefined> {
+): Promise<StoredShare | undefined> {
   const share = shareOf(key);
   if (!share || share.recipient === share.owner) return undefined;
   const { recipient, object } = share;

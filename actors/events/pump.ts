@@ -2,16 +2,16 @@
 // aborts when it must take nothing new; a batch in progress is then not acknowledged and is delivered again. A consumer that
 // other children need until they have ended stops at `stop` instead of `quiet`.
 
-import { Lifecycle, type LifecycleOptions } from '../../engine/runtime/lifecycle.ts';
+import { Actor, type ActorOptions } from '../../engine/runtime/actor.ts';
 
-export interface PumpOptions extends LifecycleOptions {
+export interface PumpOptions extends ActorOptions {
   /** Runs until the signal aborts, then resolves. */
   readonly consume: (signal: AbortSignal) => Promise<void>;
   /** When the signal aborts. Default: quiet. */
   readonly until?: 'quiet' | 'stop';
 }
 
-export class Pump extends Lifecycle {
+export class Pump extends Actor {
   readonly #consume: PumpOptions['consume'];
   readonly #until: 'quiet' | 'stop';
 

@@ -10,10 +10,10 @@
 import { Mailbox } from '../../engine/jobs/mailbox.ts';
 import { Turns } from '../../engine/jobs/turns.ts';
 import type { HandlerPlace, HandlerPlaces } from '../../engine/ports/handler-runs.ts';
-import { Lifecycle, type LifecycleOptions } from '../../engine/runtime/lifecycle.ts';
+import { Actor, type ActorOptions } from '../../engine/runtime/actor.ts';
 import type { Gauge, Metrics } from '../../engine/runtime/metrics.ts';
 
-export interface HandlerLaneOptions extends LifecycleOptions {
+export interface HandlerLaneOptions extends ActorOptions {
   /** Jobs that may wait, those whose upload comes in included. */
   readonly queueSize: number;
   /** Jobs that may run. */
@@ -28,7 +28,7 @@ interface Waiting {
   readonly work: Work<void>;
 }
 
-export class HandlerLane extends Lifecycle implements HandlerPlaces {
+export class HandlerLane extends Actor implements HandlerPlaces {
   readonly #options: HandlerLaneOptions;
   readonly #waiting: Mailbox<Waiting>;
   readonly #turns = new Turns();

@@ -98,7 +98,10 @@ export async function runJob(
       return outcome;
     }
     const level = kindOf(error) === 'defect' ? 'error' : 'warn';
-    log[level]({ ms: clock.now() - begun, outcome: outcome.kind, tries: job.tries + 1, err: error }, 'job failed');
+    log[level](
+      { ms: clock.now() - begun, outcome: outcome.kind, attempts: job.attempts + 1, err: error },
+      'job failed',
+    );
     return await reported(job, outcome, options, log, signal);
   }
 }
@@ -117,7 +120,7 @@ async function reported(
   } catch (error) {
     log.warn({ err: messageOf(error) }, 'the outcome of a job could not be reported');
     if (kindOf(error) === 'aborted' || outcome.kind === 'retry') return decideIfAborted(error, outcome);
-    return { kind: 'retry', delayMs: options.tuning.retry.baseMs, message: messageOf(error), countTry: false };
+    return { kind: 'retry', delayMs: options.tuning.retry.baseMs, message: messageOf(error), countsAttempt: false };
   }
 }
 

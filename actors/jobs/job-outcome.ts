@@ -4,13 +4,13 @@
 
 import { type ClaimedJob, CRASHES_ALONE, type JobOutcome } from '../../engine/ports/jobs.ts';
 import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
-import { afterFailure, type Random, type RetryPolicy, triesFor } from '../../engine/runtime/retry.ts';
+import { afterFailure, attemptsFor, type Random, type RetryPolicy } from '../../engine/runtime/retry.ts';
 
 /** The input to the decision. `alone` and `crashes` matter only for tasks that run in threads. */
-export type TriedJob = Pick<ClaimedJob, 'tries'> & Partial<Pick<ClaimedJob, 'alone' | 'crashes'>>;
+export type AttemptedJob = Pick<ClaimedJob, 'attempts'> & Partial<Pick<ClaimedJob, 'alone' | 'crashes'>>;
 
 /** The owner of the dataset reads a retry's message in the meantime: it says which attempt failed, and why. */
-export function decideOutcome(error: unknown, job: TriedJob, policy: RetryPolicy, random: Random): JobOutcome {
+export function decideOutcome(error: unknown, job: AttemptedJob, policy: RetryPolicy, random: Random): JobOutcome {
   const kind = kindOf(error);
   const message = messageOf(error);
   switch (kind) {
@@ -20,11 +20,11 @@ export function decideOutcome(error: unknown, job: TriedJob, policy: RetryPolicy
     case 'defect':
       return { kind: 'dead', failure: kind, message };
     case 'transient': {
-      const next = afterFailure(policy, job.tries, error, random);
+      const next = afterFailure(policy, job.attempts, error, random);
       if (next.kind === 'give-up') return { kind: 'dead', failure: 'transient', message };
-      const { delayMs, countTry } = next;
-      const count = `try ${job.tries + 1} of ${triesFor(policy, error)}`;
-      return { kind: 'retry', delayMs, message: `${count}: ${message}`, countTry };
+      const { delayMs, countsAttempt } = next;
+      const count = `attempt ${job.attempts + 1} of ${attemptsFor(policy, error)}`;
+      return { kind: 'retry', delayMs, message: `${count}: ${message}`, countsAttempt };
     }
     default:
       return kind satisfies never;
@@ -32,7 +32,7 @@ export function decideOutcome(error: unknown, job: TriedJob, policy: RetryPolicy
 }
 
 /** The job table counts to three as well, but it cannot tell the dataset's owner or say why the thread crashed. */
-function afterAbort(crashed: boolean, message: string, { alone = false, crashes = 0 }: TriedJob): JobOutcome {
+function afterAbort(crashed: boolean, message: string, { alone = false, crashes = 0 }: AttemptedJob): JobOutcome {
   if (!crashed || !alone || crashes + 1 < CRASHES_ALONE) return { kind: 'requeue', crashed };
   const count = `its worker died ${CRASHES_ALONE} times while it ran alone`;
   return { kind: 'dead', failure: 'defect', message: `${count}: ${message}` };

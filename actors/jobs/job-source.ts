@@ -1,5 +1,5 @@
 // The job table as the source of one lane. Claims are fair between owners (engine/runtime/fair-share.ts) and between plugins
-// (fair-claim.ts), and skip the jobs of plugins that do not answer (plugin-breakers.ts).
+// (claim-plan.ts), and skip the jobs of plugins that do not answer (plugin-breakers.ts).
 
 import type { LaneSizes } from '../../engine/jobs/lane-metrics.ts';
 import type { Completion, LaneSource } from '../../engine/jobs/lane-options.ts';
@@ -7,7 +7,7 @@ import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { LaneName } from '../../engine/model/event.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import { fairShare } from '../../engine/runtime/fair-share.ts';
-import { planClaim } from './fair-claim.ts';
+import { planClaim } from './claim-plan.ts';
 
 /** Data types whose plugin does not answer at present. */
 export interface BlockedTypes {

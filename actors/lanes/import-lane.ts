@@ -179,5 +179,5 @@ function isOpen({ upload, import: imported }: DatasetRecord): boolean {
  * A crash may have come between the status that says that this job failed for good and the end of the job itself. An
  * administrator needs the job's end to retry it.
  */
-const mayHaveGivenUp = ({ upload, import: imported }: DatasetRecord, { tries, crashes }: ClaimedJob): boolean =>
-  upload.status === 'success' && imported?.status === 'failed' && tries + crashes > 0;
+const mayHaveGivenUp = ({ upload, import: imported }: DatasetRecord, { attempts, crashes }: ClaimedJob): boolean =>
+  upload.status === 'success' && imported?.status === 'failed' && attempts + crashes > 0;

@@ -112,11 +112,12 @@ async function postpone(
   const reason = publicMessage(error);
   const about = { dataset: job.dataset, event: job.eventId, target: step.target.id, plugin: step.plugin };
   ports.log.warn({ ...about, kind: step.kind, err: error }, 'install step failed');
-  let wait = { delayMs: policy.maxMs, tries: attempt.tries };
-  if (outcome.kind === 'retry') wait = { delayMs: outcome.delayMs, tries: attempt.tries + (outcome.countTry ? 1 : 0) };
+  let wait = { delayMs: policy.maxMs, attempts: attempt.attempts };
+  if (outcome.kind === 'retry')
+    wait = { delayMs: outcome.delayMs, attempts: attempt.attempts + (outcome.countsAttempt ? 1 : 0) };
   else if (await giveUp(job, step, reason, ports, signal)) return { kind: 'over', status: 'failed-installation' };
   const untilMs = ports.clock.now() + wait.delayMs;
-  const waiting = { ...attempt, tries: wait.tries, notBefore: new Date(untilMs) };
+  const waiting = { ...attempt, attempts: wait.attempts, notBefore: new Date(untilMs) };
   const queued = { status: 'queued', messages: [outcome.kind === 'retry' ? publicOutcome(outcome) : reason] } as const;
   const mirrored = mirrorOf(step, queued);
   const { target, kind } = step;
@@ -203,7 +204,7 @@ function answerOf(reply: InstallReply, plugin: string): Answer {
 }
 
 function attemptOf(step: Step): InstallAttempt {
-  return step.attempt ?? { target: step.target.id, kind: step.kind, tries: 0, notBefore: undefined, started: false };
+  return step.attempt ?? { target: step.target.id, kind: step.kind, attempts: 0, notBefore: undefined, started: false };
 }
 
 /** Done when every step is over. Otherwise retries when the first waiting step is due. Steps count their own attempts. */
@@ -211,5 +212,5 @@ export function nextTry(results: readonly (StepResult | undefined)[], nowMs: num
   const waiting = results.flatMap((result) => (result?.kind === 'waiting' ? [result.untilMs] : []));
   if (waiting.length === 0) return DONE;
   const delayMs = Math.max(0, Math.min(...waiting) - nowMs);
-  return { kind: 'retry', delayMs, message: 'waiting for install targets', countTry: false };
+  return { kind: 'retry', delayMs, message: 'waiting for install targets', countsAttempt: false };
 }

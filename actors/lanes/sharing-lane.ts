@@ -10,7 +10,7 @@
 // superseded dataset is uninstalled everywhere, so its shares go to the cache alone.
 
 import { isDeleted } from '../../engine/model/status.ts';
-import type { Catalog, DatasetRecord, ObjectVersion, ShareWords } from '../../engine/ports/catalog.ts';
+import type { Catalog, DatasetRecord, ObjectVersion, StoredShare } from '../../engine/ports/catalog.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
@@ -33,7 +33,7 @@ export interface SharingLanePorts {
 /** The shares in the store and their version. The documents are read once, when a database needs them. */
 interface Shares {
   readonly version: ObjectVersion;
-  words(): Promise<readonly ShareWords[]>;
+  words(): Promise<readonly StoredShare[]>;
 }
 
 export class SharingLane implements JobHandler {
@@ -91,7 +91,7 @@ export class SharingLane implements JobHandler {
     const about = { lane: this.lane, dataset: job.dataset, owner: job.owner, event: job.eventId };
     const onMalformed = (_key: string, why: unknown): void =>
       log.warn({ ...about, err: messageOf(why) }, 'a share document was passed over');
-    let reading: Promise<readonly ShareWords[]> | undefined;
+    let reading: Promise<readonly StoredShare[]> | undefined;
     return {
       version: sharesVersion(documents),
       words: () => {

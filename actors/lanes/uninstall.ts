@@ -74,7 +74,7 @@ export async function onEachTarget(
       failures.push(error);
     }
   });
-  if (failures.length > 0) throw mostHopeful(failures);
+  if (failures.length > 0) throw mostRetryable(failures);
 }
 
 async function callPlugin(
@@ -135,7 +135,7 @@ async function tell(
  * Of several targets' failures, the one most likely to pass by itself. So one target's permanent failure does not end the job
  * for another.
  */
-export const mostHopeful = (failures: readonly unknown[]): unknown =>
+export const mostRetryable = (failures: readonly unknown[]): unknown =>
   failures.toSorted((a, b) => hopelessness(a) - hopelessness(b))[0];
 
 function hopelessness(error: unknown): number {

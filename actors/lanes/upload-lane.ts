@@ -47,7 +47,7 @@ const LATER: JobOutcome = {
   kind: 'retry',
   delayMs: 5_000,
   message: 'waits for other uploads by URL',
-  countTry: false,
+  countsAttempt: false,
 };
 
 export class UploadLane implements JobHandler {

@@ -2,7 +2,7 @@
 // then a bounded number of scripts at once. Nobody waits longer than allowed.
 
 import { Busy } from '../../engine/runtime/busy.ts';
-import { Places } from '../../engine/runtime/places.ts';
+import { Semaphore } from '../../engine/runtime/semaphore.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';
 
 export interface CallGateLimits {
@@ -17,14 +17,14 @@ export interface CallGateLimits {
 export class CallGate {
   readonly #limits: CallGateLimits;
   readonly #clock: Clock;
-  readonly #scripts: Places;
-  readonly #keys = new Map<string, Places>();
+  readonly #scripts: Semaphore;
+  readonly #keys = new Map<string, Semaphore>();
   #calls = 0;
 
   constructor(limits: CallGateLimits, clock: Clock) {
     this.#limits = limits;
     this.#clock = clock;
-    this.#scripts = new Places(limits.maxScripts);
+    this.#scripts = new Semaphore(limits.maxScripts);
   }
 
   get calls(): number {
@@ -51,7 +51,7 @@ export class CallGate {
   async enter(key: string, signal: AbortSignal): Promise<Disposable> {
     const { maxWaitMs } = this.#limits;
     using wait = deadline(this.#clock, maxWaitMs, signal, () => new Busy(`no free turn within ${maxWaitMs} ms`, 10));
-    const turns = this.#keys.get(key) ?? new Places(1);
+    const turns = this.#keys.get(key) ?? new Semaphore(1);
     this.#keys.set(key, turns);
     const forget = (): void => {
       if (turns.taken === 0 && turns.waiting === 0) this.#keys.delete(key);

@@ -1,8 +1,8 @@
 // When the reconciler runs: if enabled, a full run at startup and every fullRunInterval; a slim run when neither kind has run
 // for slimRunInterval (config/REFERENCE.md). Both are rounded to the nearest tick of its timer.
 
+import { LiveSetting } from '../../engine/runtime/live-setting.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
-import { Tunable } from '../../engine/runtime/tunable.ts';
 
 export interface ReconcilerIntervals {
   readonly fullRunIntervalMs: number;
@@ -16,7 +16,7 @@ export interface ReconcilerSchedule extends ReconcilerIntervals {
 
 export class ReconcilerTimes {
   /** Period of the timer. */
-  readonly tickMs: Tunable<number>;
+  readonly tickMs: LiveSetting<number>;
   #schedule: ReconcilerSchedule;
   readonly #clock: Clock;
   #lastFull = Number.NEGATIVE_INFINITY;
@@ -25,7 +25,7 @@ export class ReconcilerTimes {
   constructor(schedule: ReconcilerSchedule, clock: Clock) {
     this.#schedule = schedule;
     this.#clock = clock;
-    this.tickMs = new Tunable(tickOf(schedule));
+    this.tickMs = new LiveSetting(tickOf(schedule));
   }
 
   /** Applies at once, relative to the past runs. */

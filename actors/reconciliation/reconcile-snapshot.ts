@@ -5,7 +5,7 @@ import type { DataType, DataTypes } from '../../engine/model/data-types.ts';
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import type { DatasetMetadata, Manifest, UploadError } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
-import type { Catalog, DatasetRecord, ObjectVersion, ShareWords } from '../../engine/ports/catalog.ts';
+import type { Catalog, DatasetRecord, ObjectVersion, StoredShare } from '../../engine/ports/catalog.ts';
 import type { ControlState } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
@@ -48,7 +48,7 @@ export interface Snapshot extends DatasetAddress {
   /** The upload was accepted and is not packed yet, or its raw files are still to be removed. */
   readonly uploadOpen: boolean;
   /** Read only for a dataset that the cache does not know. */
-  readonly shares: readonly ShareWords[];
+  readonly shares: readonly StoredShare[];
   /** Undefined when no plugin is registered for the dataset's type. */
   readonly type: DataType | undefined;
   /** Enabled targets of the metadata, in their order. */

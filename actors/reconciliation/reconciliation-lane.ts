@@ -13,7 +13,7 @@ import { flagOlder } from '../dataset/revisions.ts';
 import { linesOf } from '../dataset/site-targets.ts';
 import { keptObjects, objectsOf, storedDataset } from '../dataset/stored-dataset.ts';
 import { DONE, type JobHandler } from '../jobs/job-handler.ts';
-import { mostHopeful } from '../lanes/uninstall.ts';
+import { mostRetryable } from '../lanes/uninstall.ts';
 import { decideReconciliation } from './reconcile-decision.ts';
 import type { Action } from './reconcile-plan.ts';
 import { fileEntries } from './reconcile-registration.ts';
@@ -59,7 +59,7 @@ export class ReconciliationLane implements JobHandler {
         failures.push(error);
       }
     // Everything else was decided all the same; the next attempt decides for the targets that did not answer.
-    if (failures.length > 0) throw mostHopeful(failures);
+    if (failures.length > 0) throw mostRetryable(failures);
     return DONE;
   }
 

@@ -67,7 +67,10 @@ export async function runReport(
     const error: unknown = signal.aborted ? signal.reason : thrown;
     const outcome = outcomeOf(error, claim, options);
     const level = kindOf(error) === 'defect' ? 'error' : outcome.kind === 'failed' ? 'warn' : 'info';
-    log[level]({ ms: clock.now() - begun, outcome: outcome.kind, tries: claim.tries, err: error }, 'no report made');
+    log[level](
+      { ms: clock.now() - begun, outcome: outcome.kind, attempts: claim.attempts, err: error },
+      'no report made',
+    );
     return outcome;
   }
 }
@@ -75,22 +78,22 @@ export async function runReport(
 /** The outcome of a job whose run threw. */
 export function outcomeOf(
   error: unknown,
-  claim: Pick<ReportClaim, 'tries'>,
+  claim: Pick<ReportClaim, 'attempts'>,
   { clock, random }: Pick<ReportLaneOptions, 'clock' | 'random'>,
 ): ReportOutcome {
   if (kindOf(error) === 'aborted') return again(clock, 0, false);
-  const next = afterFailure(RETRIES.report, claim.tries, error, random);
-  if (next.kind === 'again') return again(clock, next.delayMs, next.countTry);
+  const next = afterFailure(RETRIES.report, claim.attempts, error, random);
+  if (next.kind === 'again') return again(clock, next.delayMs, next.countsAttempt);
   // Other errors may contain paths and addresses; a Failure's message is written for users.
   const reason = oneLine(error instanceof Failure ? error.message : 'an internal error; the log says more');
   const stderr = withReason(error instanceof ReportFailure ? error.stderr : '', reason);
   return { kind: 'failed', ended: new Date(clock.now()), reason, stderr };
 }
 
-const again = (clock: Clock, delayMs: number, countTry: boolean): ReportOutcome => ({
+const again = (clock: Clock, delayMs: number, countsAttempt: boolean): ReportOutcome => ({
   kind: 'again',
   from: new Date(clock.now() + delayMs),
-  countTry,
+  countsAttempt,
 });
 
 /** Renews the leases of the lane's jobs and aborts the runs whose lease is lost. Call it every 10 s. */

@@ -51,7 +51,7 @@ const JOB_COLUMNS = [
   { head: 'dataset', whole: true },
   { head: 'owner', whole: true },
   { head: 'created', whole: true },
-  { head: 'tries', align: 'right' },
+  { head: 'attempts', align: 'right' },
   { head: 'message' },
 ] as const;
 
@@ -65,5 +65,5 @@ function describe({ lanes, results }: JobsReport, { outTerminal }: Pick<CommandI
   return results.length === 0 ? summary : `${summary}\n${table(JOB_COLUMNS, results.map(row), outTerminal)}`;
 }
 
-const row = ({ id, lane, state, datasetId, owner, created, tries, message }: ReportedJob) =>
-  [id, lane, state, datasetId, owner, created, tries, message ?? ''] as const;
+const row = ({ id, lane, state, datasetId, owner, created, attempts, message }: ReportedJob) =>
+  [id, lane, state, datasetId, owner, created, attempts, message ?? ''] as const;

@@ -22,7 +22,7 @@ import { ConfigurationError } from '../cli/configuration-error.ts';
 import { UsageError } from '../cli/usage-error.ts';
 import { demandAddresses } from '../compose/listeners.ts';
 import { pluginHost } from '../compose/plugin-host.ts';
-import { Reloading, type SettingsTaker } from '../compose/reloading.ts';
+import { Reloading, type SettingsApplier } from '../compose/reloading.ts';
 import { tellReady } from '../compose/service-manager.ts';
 import { tunedBySignals } from '../compose/tuning-signals.ts';
 import { diskWatch, writtenFolders } from '../compose/watch-disks.ts';
@@ -68,7 +68,7 @@ export const plugin: Command = {
     const threshold = new LogThreshold(containerCore.log.level);
     const log = createLogger({ level: threshold, to: { fd: 1 } });
     // Of the live settings, a plugin host has only the log level: timeouts are up to its callers.
-    const level: SettingsTaker<typeof loaded.configuration> = {
+    const level: SettingsApplier<typeof loaded.configuration> = {
       apply: (kinds, next) => void (kinds.has('log-level') && threshold.set(next.containerCore.log.level)),
     };
     const settings = new Reloading({ file: config, document: loaded.document, load }, level, threshold, clock, log);

@@ -1,6 +1,6 @@
 // `longshore up`: runs everything on this machine, from scratch. Creates its data directory once and resumes from it later. The
 // database server takes longest to start, so it is started first, and most of this program is loaded in the meantime
-// (bin/compose/everything-here.ts).
+// (bin/compose/embedded-service.ts).
 
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -68,8 +68,8 @@ export const up: Command = {
     try {
       await Promise.race([begun.promise, starting]);
       await keepCompiled(dir);
-      const { everythingHere } = await import('../compose/everything-here.ts');
-      const ended = await everythingHere({ dir, portBase, starting, server, threshold, log, ...values }, io);
+      const { embeddedService } = await import('../compose/embedded-service.ts');
+      const ended = await embeddedService({ dir, portBase, starting, server, threshold, log, ...values }, io);
       return ended === 'stopped' ? EXIT.ok : EXIT.failed;
     } finally {
       over.abort(aborted('everything else has ended'));

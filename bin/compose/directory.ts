@@ -1,7 +1,7 @@
 // Opens the directory that the configuration names; its client is loaded only if there is one.
 
 import type { Configuration } from '../../config/configuration.ts';
-import { RememberingDirectory } from '../../engine/adapters/ldap/remembering-directory.ts';
+import { CachedDirectory } from '../../engine/adapters/ldap/cached-directory.ts';
 import type { Directory } from '../../engine/ports/directory.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import { tls } from './verification.ts';
@@ -14,5 +14,5 @@ export async function openDirectory(
   if (!section) return undefined;
   const { servers, baseDn } = section;
   const { LdapDirectory } = await import('../../engine/adapters/ldap/ldap-directory.ts');
-  return new RememberingDirectory(new LdapDirectory({ servers, baseDn, ...tls(section) }), log);
+  return new CachedDirectory(new LdapDirectory({ servers, baseDn, ...tls(section) }), log);
 }

@@ -9,7 +9,7 @@ import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { Grants } from '../../engine/ports/grants.ts';
 import type { FailedInstalls, ProcessSettings } from '../../engine/ports/process-control.ts';
 import { formatDuration } from '../../engine/runtime/duration.ts';
-import type { Tunable } from '../../engine/runtime/tunable.ts';
+import type { LiveSetting } from '../../engine/runtime/live-setting.ts';
 import { liveInstallStatus } from '../../http/installer/live-status.ts';
 import { installerRoutes } from '../../http/installer/routes.ts';
 import type { AuthSettings } from '../../http/kernel/auth/authenticate.ts';
@@ -25,7 +25,7 @@ export interface InstallerActors {
   readonly failedInstalls: FailedInstalls;
   readonly settings: ProcessSettings;
   /** The current settings. */
-  readonly intervals: Tunable<DaemonIntervals>;
+  readonly intervals: LiveSetting<DaemonIntervals>;
 }
 
 export function installerFrontEnd(

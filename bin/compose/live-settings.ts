@@ -8,27 +8,27 @@ import type { LiveKind } from '../../config/schema-node.ts';
 import { type CallTimes, changeTimes, shareTimes } from '../../engine/adapters/plugins/shared-times.ts';
 import type { LaneBounds } from '../../engine/jobs/lane-options.ts';
 import { LANES } from '../../engine/model/event.ts';
+import { LiveSetting } from '../../engine/runtime/live-setting.ts';
 import type { LogThreshold } from '../../engine/runtime/log-threshold.ts';
-import { Tunable } from '../../engine/runtime/tunable.ts';
 
 type Installer = Configuration['installer'];
 
 export class LiveSettings {
-  readonly lanes: Tunable<LaneTunings>;
+  readonly lanes: LiveSetting<LaneTunings>;
   /** Undefined where the service is not configured; the same applies below. */
-  readonly reportLane: Tunable<LaneBounds> | undefined;
-  readonly daemonIntervals: Tunable<DaemonIntervals>;
+  readonly reportLane: LiveSetting<LaneBounds> | undefined;
+  readonly daemonIntervals: LiveSetting<DaemonIntervals>;
   /** Milliseconds between runs that approve access requests. */
-  readonly approvalMs: Tunable<number> | undefined;
+  readonly approvalMs: LiveSetting<number> | undefined;
   /** By the plugin's key; threads read them at each call. */
   readonly pluginTimes: ReadonlyMap<string, SharedArrayBuffer>;
   readonly #takers: Readonly<Record<LiveKind, (next: Configuration) => void>>;
 
   constructor({ installer, report, access }: Configuration, threshold: LogThreshold) {
-    this.lanes = new Tunable(laneTunings(installer));
-    this.reportLane = report && new Tunable(laneBounds(report.lane));
-    this.approvalMs = access && new Tunable(access.autoApproval.intervalMs);
-    this.daemonIntervals = new Tunable<DaemonIntervals>(installer.daemons);
+    this.lanes = new LiveSetting(laneTunings(installer));
+    this.reportLane = report && new LiveSetting(laneBounds(report.lane));
+    this.approvalMs = access && new LiveSetting(access.autoApproval.intervalMs);
+    this.daemonIntervals = new LiveSetting<DaemonIntervals>(installer.daemons);
     this.pluginTimes = new Map(
       Object.entries(installer.plugins).map(([key, plugin]) => [key, shareTimes(callTimes(plugin))]),
     );
@@ -76,7 +76,7 @@ const laneBounds = ({ inMemoryQueueSize, workerCount }: Bounds): LaneBounds => (
 const laneTuning = (lane: Installer['lanes']['upload']): LaneTuning => ({
   inMemoryQueueSize: lane.inMemoryQueueSize,
   workerCount: lane.workerCount,
-  retry: { tries: lane.retry.tries, baseMs: lane.retry.baseMs, maxMs: lane.retry.maxMs },
+  retry: { attempts: lane.retry.attempts, baseMs: lane.retry.baseMs, maxMs: lane.retry.maxMs },
 });
 
 const laneTunings = ({ lanes }: Installer): LaneTunings => ({

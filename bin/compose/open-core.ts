@@ -22,7 +22,7 @@ import { PostgresInstallTarget } from '../../engine/adapters/sites/install-targe
 import { PostgresSiteGrants } from '../../engine/adapters/sites/site-grants-postgres.ts';
 import { PostgresTargetIndex } from '../../engine/adapters/sites/target-index-postgres.ts';
 import { CountedStore } from '../../engine/adapters/uploads/counted-store.ts';
-import { PostgresKeptBytes } from '../../engine/adapters/uploads/kept-bytes-postgres.ts';
+import { PostgresKeptBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import { PostgresUploads } from '../../engine/adapters/uploads/uploads-postgres.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import type { Directory } from '../../engine/ports/directory.ts';
@@ -110,9 +110,9 @@ export async function openCore(
   const applied = await migrate(db, CACHE_SCHEMA, await cacheMigrations(), signal);
   if (applied.length > 0) log.info({ applied }, 'cache database migrated');
 
-  const hearers: (() => void)[] = [];
+  const listeners: (() => void)[] = [];
   const onGap = (): void => {
-    for (const hear of hearers) hear();
+    for (const hear of listeners) hear();
   };
   const instance = await scope.open('process instance', PostgresInstance.open(db, { onGap }, clock, log, signal));
   const { events, checks: logChecks } = await openEventLog(installer, { db, instance, ...parts }, scope);
@@ -184,7 +184,7 @@ export async function openCore(
       }),
     ),
     targetPools,
-    onGap: (hear) => void hearers.push(hear),
+    onGap: (hear) => void listeners.push(hear),
     remoteFiles: remote && scope.use('remote files', new RemoteHttp(remote)),
   };
 }

@@ -29,7 +29,7 @@ export interface SettingsFile<C = Configuration> {
 }
 
 /** Applies the settings of these kinds only. */
-export interface SettingsTaker<C = Configuration> {
+export interface SettingsApplier<C = Configuration> {
   apply(kinds: ReadonlySet<LiveKind>, next: C): void;
 }
 
@@ -39,7 +39,7 @@ const LOG_LEVEL = ['containerCore', 'log', 'level'] as const;
 
 export class Reloading<C = Configuration> implements ProcessSettings {
   readonly #source: SettingsFile<C>;
-  readonly #live: SettingsTaker<C>;
+  readonly #live: SettingsApplier<C>;
   readonly #threshold: LogThreshold;
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -49,7 +49,7 @@ export class Reloading<C = Configuration> implements ProcessSettings {
   #ended = false;
   #turn: Promise<unknown>;
 
-  constructor(source: SettingsFile<C>, live: SettingsTaker<C>, threshold: LogThreshold, clock: Clock, log: Logger) {
+  constructor(source: SettingsFile<C>, live: SettingsApplier<C>, threshold: LogThreshold, clock: Clock, log: Logger) {
     this.#source = source;
     this.#live = live;
     this.#threshold = threshold;

@@ -6,7 +6,7 @@ import { access, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Configuration } from '../../config/configuration.ts';
 import type { PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
-import { visitPostgres } from '../../engine/adapters/postgres/postgres-visit.ts';
+import { withConnection } from '../../engine/adapters/postgres/with-connection.ts';
 import { messageOf, transient } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
@@ -39,7 +39,7 @@ export function vitalDependencies(
 
 const reach = (options: PostgresOptions): Dependency['probe'] =>
   async function probe(signal) {
-    await visitPostgres(options, (sql) => sql.query('select 1'), signal);
+    await withConnection(options, (sql) => sql.query('select 1'), signal);
   };
 
 function storeProbe(section: Configuration['installer']['objectStore'], parts: Parts): Dependency['probe'] {

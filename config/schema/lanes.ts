@@ -4,7 +4,7 @@ import type { LiveKind } from '../schema-node.ts';
 import { duration, filled, integer, text } from './field.ts';
 
 const retry = filled('How often a job is tried again after a fault that may pass.', {
-  tries: integer('In all, the first one included.', { minimum: 1, maximum: 100, default: 12 }),
+  attempts: integer('In all, the first one included.', { minimum: 1, maximum: 100, default: 12 }),
   base: duration('Wait before the second try; it doubles from try to try, with jitter.', '1s', { positive: true }),
   max: duration('Longest wait.', '10m', { positive: true }),
 });

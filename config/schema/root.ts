@@ -72,7 +72,7 @@ const mail = section(
     replyTo: optional(text('Where answers go; the sender when absent.', { format: 'email' })),
     timeout: duration('For connecting and for each answer of the server.', '30s', { positive: true }),
     retry: filled('Of mails that the server did not take.', {
-      tries: integer('In all.', { minimum: 1, maximum: 100, default: 12 }),
+      attempts: integer('In all.', { minimum: 1, maximum: 100, default: 12 }),
       base: duration('Wait before the second try; it doubles from try to try, with jitter.', '1m', { positive: true }),
       max: duration('Longest wait.', '6h', { positive: true }),
     }),

@@ -17,7 +17,7 @@ export interface LaneSizes {
 export interface LaneOutcome {
   readonly kind: string;
   /** For a job that will be retried: whether that uses up one of its attempts. */
-  readonly countTry?: boolean;
+  readonly countsAttempt?: boolean;
   /** For a job that is given up: the kind of its failure. */
   readonly failure?: GivenUp;
 }
@@ -46,7 +46,7 @@ export function laneMetrics(metrics: Metrics, lane: string): LaneMetrics {
   const jobs = metrics.counter('lane_jobs_total', 'Ends of jobs by outcome.', ['lane', 'outcome']);
   const claims = metrics.counter('lane_claimed_total', 'Jobs claimed.', ['lane']);
   const fetches = metrics.counter('lane_fetches_total', 'Round trips to the job source.', ['lane', 'result']);
-  const retries = metrics.counter('lane_retries_total', 'Retries; failed uses up a try, waiting does not.', [
+  const retries = metrics.counter('lane_retries_total', 'Retries; failed uses up an attempt, waiting does not.', [
     'lane',
     'cause',
   ]);
@@ -59,10 +59,10 @@ export function laneMetrics(metrics: Metrics, lane: string): LaneMetrics {
       wait.observe({ lane }, waitedMs / 1000);
     },
     finished(outcome, ranMs) {
-      const { kind, countTry, failure } = outcome;
+      const { kind, countsAttempt, failure } = outcome;
       if (ranMs !== undefined) run.observe({ lane }, ranMs / 1000);
       jobs.inc({ lane, outcome: kind });
-      if (countTry !== undefined) retries.inc({ lane, cause: countTry ? 'failed' : 'waiting' });
+      if (countsAttempt !== undefined) retries.inc({ lane, cause: countsAttempt ? 'failed' : 'waiting' });
       if (failure !== undefined) dead.inc({ lane, failure });
     },
     fetched(result, claimed) {

@@ -1,6 +1,6 @@
 // A lane's options: where its jobs come from and its outcomes go, how many jobs it runs, and what it does with each.
 
-import type { LifecycleOptions } from '../runtime/lifecycle.ts';
+import type { ActorOptions } from '../runtime/actor.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { LaneOutcome } from './lane-metrics.ts';
 
@@ -29,7 +29,7 @@ export interface LaneBounds {
   readonly workerCount: number;
 }
 
-export interface LaneOptions<Job, Outcome extends LaneOutcome> extends LifecycleOptions, LaneBounds {
+export interface LaneOptions<Job, Outcome extends LaneOutcome> extends ActorOptions, LaneBounds {
   /** Interval of claims without a wake, in case a wake was lost. */
   readonly pollMs: number;
   /** Longest delay of an outcome while the mailbox is more than half full, to collect outcomes of other jobs; default 25 ms. */

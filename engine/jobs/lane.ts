@@ -8,11 +8,11 @@
 // way go with the next one (group commit, lane-traffic.ts). After a failed call the lane backs off and keeps the outcomes. They
 // cannot pile up, because nothing new is claimed without a call.
 //   resize  running jobs beyond the new number run to their end; waiting ones beyond it are given back
-//   quiet   nothing more is claimed     stop   see Lifecycle; outcomes are still written     kill   no outcomes are written
+//   quiet   nothing more is claimed     stop   see Actor; outcomes are still written     kill   no outcomes are written
 
-import { Bell } from '../runtime/bell.ts';
+import { Actor } from '../runtime/actor.ts';
 import { aborted, kindOf, messageOf } from '../runtime/failure.ts';
-import { Lifecycle } from '../runtime/lifecycle.ts';
+import { Notifier } from '../runtime/notifier.ts';
 import { type LaneMetrics, type LaneOutcome, type LaneSizes, laneMetrics } from './lane-metrics.ts';
 import type { LaneBounds, LaneOptions } from './lane-options.ts';
 import { type LanePlaces, LaneTraffic, type Sent } from './lane-traffic.ts';
@@ -32,13 +32,13 @@ interface Running<Job> {
   next?: Claimed<Job>;
 }
 
-export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
+export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   readonly #options: LaneOptions<Job, Outcome>;
   readonly #mailbox: Mailbox<Claimed<Job>>;
   readonly #running = new Map<number | string, Running<Job>>();
   /** Waiting jobs that were aborted before they started, and why. */
-  readonly #doomed = new Map<number | string, unknown>();
-  readonly #bell = new Bell();
+  readonly #cancelled = new Map<number | string, unknown>();
+  readonly #notifier = new Notifier();
   readonly #metrics: LaneMetrics;
   readonly #turns = new Turns();
   readonly #traffic: LaneTraffic<Job, Outcome>;
@@ -52,7 +52,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     this.#workers = options.workerCount;
     this.#traffic = new LaneTraffic(options);
     this.#metrics = laneMetrics(options.metrics, options.name);
-    this.#bell.ringOn(this.draining, this.stopping, this.ended);
+    this.#notifier.notifyOn(this.draining, this.stopping, this.ended);
     this.hurried.addEventListener('abort', () => this.#abortRunning(), { once: true });
   }
 
@@ -79,7 +79,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     running?.controller.abort(reason);
     const waits = ({ job }: Claimed<Job>): boolean => this.#options.idOf(job) === id;
     const waiting = running?.next !== undefined || [...this.#mailbox].some(waits);
-    if (waiting) this.#doomed.set(id, reason);
+    if (waiting) this.#cancelled.set(id, reason);
     return running !== undefined || waiting;
   }
 
@@ -89,7 +89,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     if (!this.stopping.aborted) this.#beginWaiting();
     for (const claimed of this.#mailbox.resize(queueSize)) this.#giveBack(claimed);
     this.#traffic.wake();
-    this.#bell.ring();
+    this.#notifier.notify();
   }
 
   protected override async open(): Promise<void> {}
@@ -100,17 +100,17 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     cleanup.defer(() => this.#leave());
     const wake = (): void => {
       this.#traffic.wake();
-      this.#bell.ring();
+      this.#notifier.notify();
     };
     cleanup.defer(this.#options.source.watch(wake));
     while (!this.#fault && !this.#finished()) {
       if (this.stopping.aborted) this.#abandonWaiting();
       const wait = this.#traffic.dueIn(this.clock.now(), this.#places);
       if (wait === 0) void this.#completeAndFetch();
-      else await this.#bell.wait(this.clock, wait);
+      else await this.#notifier.wait(this.clock, wait);
     }
     // The call has the source's own deadline; a stop or kill of the lane waits no longer than its own deadline.
-    while (this.#traffic.isUnderWay) await this.#bell.wait(this.clock, Number.POSITIVE_INFINITY);
+    while (this.#traffic.isUnderWay) await this.#notifier.wait(this.clock, Number.POSITIVE_INFINITY);
     if (this.#fault) throw this.#fault.error;
   }
 
@@ -143,7 +143,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
     } catch (error) {
       this.#fetchFailed(sent, error);
     }
-    this.#bell.ring();
+    this.#notifier.notify();
   }
 
   #fetched(jobs: readonly Job[]): void {
@@ -164,10 +164,10 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
   /** Gives back a waiting job that will not start here: with the reason of its abort, or else for any process to claim. */
   #giveBack({ job }: Claimed<Job>): void {
     const id = this.#options.idOf(job);
-    const doomed = this.#doomed.has(id);
-    const reason = this.#doomed.get(id);
-    this.#doomed.delete(id);
-    this.#complete(job, doomed ? this.#settle(reason, job) : this.#options.abandon(job));
+    const cancelled = this.#cancelled.has(id);
+    const reason = this.#cancelled.get(id);
+    this.#cancelled.delete(id);
+    this.#complete(job, cancelled ? this.#settle(reason, job) : this.#options.abandon(job));
   }
 
   #fetchFailed(sent: Sent<Job, Outcome>, error: unknown): void {
@@ -190,7 +190,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
       twin.next = claimed;
       return;
     }
-    if (this.#doomed.has(id)) {
+    if (this.#cancelled.has(id)) {
       this.#giveBack(claimed);
       return;
     }
@@ -222,7 +222,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
       if (running.next) this.#admit(running.next);
       this.#beginWaiting();
     }
-    this.#bell.ring();
+    this.#notifier.notify();
   }
 
   #beginWaiting(): void {
@@ -260,7 +260,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Lifecycle {
   #abandonWaiting(): void {
     // A back-off delay that began before the stop is cut short.
     this.#traffic.hurry(this.clock.now());
-    this.#doomed.clear();
+    this.#cancelled.clear();
     for (const { job } of this.#mailbox.drain()) this.#complete(job, this.#options.abandon(job));
     for (const running of this.#running.values()) {
       if (running.next) this.#complete(running.next.job, this.#options.abandon(running.next.job));

@@ -35,7 +35,7 @@ export interface DatasetRecord extends DatasetAddress {
 }
 
 /** What owner and recipient said about one share; a field is absent until they said something. */
-export interface ShareWords {
+export interface StoredShare {
   readonly recipient: UserId;
   readonly offer?: 'grant' | 'revoke';
   readonly receipt?: 'accept' | 'reject';
@@ -50,7 +50,7 @@ export type CatalogChange =
       readonly files: readonly FileEntry[];
     }
   /** All shares of the dataset; recipients that are not named have none. */
-  | { readonly set: 'shares'; readonly shares: readonly ShareWords[] }
+  | { readonly set: 'shares'; readonly shares: readonly StoredShare[] }
   /** What the store keeps of the dataset besides raw/ and flags, by names below its prefix. It counts against the quota. */
   | { readonly set: 'kept'; readonly objects: readonly FileEntry[] }
   | { readonly set: 'metadata'; readonly metadata: DatasetMetadata }
@@ -72,7 +72,7 @@ export interface InstallAttempt {
   readonly target: TargetId;
   readonly kind: InstallKind;
   /** Attempts that failed so far. */
-  readonly tries: number;
+  readonly attempts: number;
   /** Not due before this time; undefined = now. */
   readonly notBefore: Date | undefined;
   /** True from just before the plugin was called: an install may have begun. */

@@ -5,13 +5,13 @@
 import type { DatasetId } from '../model/ids.ts';
 import type { FileEntry } from '../model/metadata.ts';
 import type { Traceparent } from '../model/traceparent.ts';
-import type { CatalogChange, DatasetRecord, ShareWords } from './catalog.ts';
+import type { CatalogChange, DatasetRecord, StoredShare } from './catalog.ts';
 import type { DatasetFiles } from './dataset-queries.ts';
 
 /** A dataset's current state, while its row is locked. */
 export interface EditableDataset extends DatasetRecord {
   /** In the order of recipients. */
-  readonly shares: readonly ShareWords[];
+  readonly shares: readonly StoredShare[];
   readonly files: Pick<DatasetFiles, 'documents' | 'properties'>;
   /** The newest revision that is live and newer than this one. */
   readonly newer: NewerRevision | undefined;

@@ -25,7 +25,7 @@ export interface JobRequest {
 export interface ClaimedJob extends JobRequest {
   readonly id: number;
   /** Attempts that failed before this one; 0 at first. */
-  readonly tries: number;
+  readonly attempts: number;
   /** How often a thread died under this job while the job ran alone. */
   readonly crashes: number;
   /** Must run alone in its thread, because the last thread that ran it died. */
@@ -42,8 +42,8 @@ export interface ClaimedJob extends JobRequest {
 
 export type JobOutcome =
   | { readonly kind: 'done' }
-  /** Retry in `delayMs`; `countTry` is false when a dependency could not be reached at all. */
-  | { readonly kind: 'retry'; readonly delayMs: number; readonly message: string; readonly countTry: boolean }
+  /** Retry in `delayMs`; `countsAttempt` is false when a dependency could not be reached at all. */
+  | { readonly kind: 'retry'; readonly delayMs: number; readonly message: string; readonly countsAttempt: boolean }
   /** Back to the queue at once. `crashed` marks the job to run alone, and counts as a crash when it already did. */
   | { readonly kind: 'requeue'; readonly crashed: boolean }
   | { readonly kind: 'dead'; readonly failure: 'rejected' | 'transient' | 'defect'; readonly message: string };
@@ -117,7 +117,7 @@ export interface JobEntry {
   readonly owner: UserId;
   readonly state: JobState;
   /** Attempts that failed so far. */
-  readonly tries: number;
+  readonly attempts: number;
   /** The newest event that requested the job. */
   readonly eventId: number;
   /** Why the last attempt failed; undefined when none did. */

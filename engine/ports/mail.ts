@@ -33,7 +33,7 @@ export interface QueuedMail {
   readonly messageKey: string;
   readonly draft: MailDraft;
   /** Attempts, including this one. */
-  readonly tries: number;
+  readonly attempts: number;
 }
 
 export interface Outbox {

@@ -52,11 +52,11 @@ export type UninstallReply = { readonly kind: 'success' } | PluginFailure;
  * time (docs/design/decisions.md#from-a-change-to-a-job). The dataset is as likely the cause as the plugin, and each attempt
  * occupies a worker for a long time.
  */
-export const PLUGIN_FAULT_TRIES = 3;
+export const PLUGIN_FAULT_ATTEMPTS = 3;
 
 /**
  * Refused, reset, 502, 503 and timeouts are `transient` failures (refused, and a 503 without `SCRIPT_RAN`:
- * `unreachable`; timeouts: limited to {@link PLUGIN_FAULT_TRIES}); an answer outside the protocol is a `defect`.
+ * `unreachable`; timeouts: limited to {@link PLUGIN_FAULT_ATTEMPTS}); an answer outside the protocol is a `defect`.
  */
 export interface PluginClient {
   /** Streams the reply to `replyFile` (created, replaced). */

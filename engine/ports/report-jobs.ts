@@ -119,7 +119,7 @@ export interface ReportClaim extends ReportRequest {
   /** Only grows. This attempt, and no other, may write under this number. */
   readonly attempt: number;
   /** Attempts that failed since the job was queued; 0 at first. */
-  readonly tries: number;
+  readonly attempts: number;
   /** How long the job was claimable before it was claimed, in ms. */
   readonly waitedMs: number;
   /** Of the request that queued it; absent for jobs queued by programs without tracing. */
@@ -138,7 +138,7 @@ export type ReportOutcome =
   /** `reason` says why; it is the last line of `stderr`. */
   | { readonly kind: 'failed'; readonly ended: Date; readonly reason: string; readonly stderr: string }
   /** Back to the queue: interrupted, or something that the attempt needs is unavailable. */
-  | { readonly kind: 'again'; readonly from: Date; readonly countTry: boolean };
+  | { readonly kind: 'again'; readonly from: Date; readonly countsAttempt: boolean };
 
 export interface ReportCompletion {
   readonly claim: Pick<ReportClaim, 'id' | 'attempt'>;

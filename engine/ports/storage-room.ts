@@ -39,7 +39,7 @@ export interface CountedObject {
 /** What is known of a dataset at one moment; pass it back with a listing that began later. */
 export type KeptSnapshot = readonly (CountedObject & { readonly turn: number })[];
 
-export interface KeptBytes {
+export interface StoredBytes {
   /** Holds the entry with room for `bytes` in total. A change that needs no more room than before always fits. */
   reserve(object: KeptObject, bytes: number, options: ReserveOptions, signal: AbortSignal): Promise<Reservation>;
   /** Holds the existing entries of objects that are about to be removed; returns the turn of each. */

@@ -1,58 +1,141 @@
-// An actor: a bounded mailbox and one loop that handles its messages one after the other.
-//   running    offer accepts messages, the loop handles them; a message that fails is logged and affects no other
-//   draining   offer refuses; messages in the mailbox are still handled
-//   hurried    the signal of the message being handled is aborted, the others are dropped and counted in the log
+// Implements the states of engine/runtime/child.ts for everything in the kernel that runs. A subclass writes two methods:
+//   open(signal)   gets ready; the signal aborts at once when a stop comes first. When it throws it has already cleaned up.
+//   work()         works until `draining`, finishes what it has, frees what it holds, resolves. Called once after open.
+//
+// Four signals tell how far shutdown has come; each implies those before it:
+//   draining   quiet: take nothing new
+//   stopping   stop: give back what has not started, finish what runs
+//   hurried    shortly before the deadline, or kill: running work must give up; results are still written
+//   ended      deadline or kill: nothing may wait any longer
 
-import { Mailbox } from '../jobs/mailbox.ts';
-import { kindOf, messageOf } from './failure.ts';
-import { Lifecycle, type LifecycleOptions } from './lifecycle.ts';
+import type { Child } from './child.ts';
+import { aborted, defect, messageOf } from './failure.ts';
+import { JoinedSignal } from './joined-signal.ts';
+import type { Logger } from './log.ts';
+import type { Clock } from './time.ts';
+import { settledUnless } from './wait.ts';
 
-export interface ActorOptions<Message> extends LifecycleOptions {
-  /** Maximum number of waiting messages. */
-  readonly capacity: number;
-  readonly handle: (message: Message, signal: AbortSignal) => Promise<void>;
+export interface ActorOptions {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** From `hurried` to the deadline: time to write the last results. At most half of the remaining time; default 2 s. */
+  readonly marginMs?: number;
 }
 
-export class Actor<Message> extends Lifecycle {
-  readonly #mailbox: Mailbox<Message>;
-  readonly #handle: ActorOptions<Message>['handle'];
+export abstract class Actor implements Child {
+  readonly name: string;
+  readonly broken: Promise<never>;
+  protected readonly clock: Clock;
+  protected readonly log: Logger;
+  readonly #marginMs: number;
+  readonly #draining = new AbortController();
+  readonly #stopping = new AbortController();
+  readonly #hurried = new AbortController();
+  readonly #ended = new AbortController();
+  readonly #break: (error: unknown) => void;
+  #life: Promise<void> | undefined;
+  #stopped: Promise<void> | undefined;
+  #deadline = Number.POSITIVE_INFINITY;
+  #disarm: () => void = () => {};
 
-  constructor(options: ActorOptions<Message>) {
-    super(options);
-    this.#mailbox = new Mailbox(options.capacity);
-    this.#handle = options.handle;
-    this.draining.addEventListener('abort', () => this.#mailbox.close(), { once: true });
+  constructor(options: ActorOptions) {
+    this.name = options.name;
+    this.clock = options.clock;
+    this.log = options.log.child({ actor: options.name });
+    this.#marginMs = options.marginMs ?? 2000;
+    const broken = Promise.withResolvers<never>();
+    // Without a supervisor nobody may listen; an unhandled rejection must not end the process.
+    broken.promise.catch(() => {});
+    this.broken = broken.promise;
+    this.#break = broken.reject;
   }
 
-  /** False when the mailbox is full or the actor no longer accepts messages. */
-  offer(message: Message): boolean {
-    return this.#mailbox.offer(message);
+  protected get draining(): AbortSignal {
+    return this.#draining.signal;
+  }
+  protected get stopping(): AbortSignal {
+    return this.#stopping.signal;
+  }
+  protected get hurried(): AbortSignal {
+    return this.#hurried.signal;
+  }
+  protected get ended(): AbortSignal {
+    return this.#ended.signal;
   }
 
-  /** Number of waiting messages. */
-  get size(): number {
-    return this.#mailbox.size;
+  /** When `ended` fires, ms since 1970; Infinity until a stop has set it. */
+  protected get deadline(): number {
+    return this.#deadline;
   }
 
-  protected override async open(): Promise<void> {}
+  protected abstract open(signal: AbortSignal): Promise<void>;
+  protected abstract work(): Promise<void>;
 
-  protected override async work(): Promise<void> {
-    while (!this.hurried.aborted) {
-      const message = await this.#mailbox.take(this.hurried).catch(() => undefined);
-      if (message === undefined) break;
-      await this.#attend(message);
-    }
-    const dropped = this.#mailbox.drain().length;
-    if (dropped > 0) this.log.warn({ dropped }, 'messages were dropped at the end');
+  start(signal: AbortSignal): Promise<void> {
+    if (this.#life) return Promise.reject(defect(`'${this.name}' was started twice`));
+    const ready = this.#open(signal);
+    this.#life = ready.then(
+      () => this.#watchWork(),
+      () => {},
+    );
+    return ready.then(() => this.#refuseStopped());
   }
 
-  async #attend(message: Message): Promise<void> {
+  quiet(): void {
+    this.#draining.abort(aborted('shutdown'));
+  }
+
+  stop(deadline: number): Promise<void> {
+    this.quiet();
+    this.#stopping.abort(aborted('shutdown'));
+    this.#arm(deadline);
+    this.#stopped ??= this.#finish();
+    return this.#stopped;
+  }
+
+  kill(): void {
+    for (const step of [this.#draining, this.#stopping, this.#hurried, this.#ended]) step.abort(aborted('killed'));
+    this.#disarm();
+  }
+
+  async #open(signal: AbortSignal): Promise<void> {
+    this.#refuseStopped();
+    using until = new JoinedSignal(signal, this.stopping);
+    await this.open(until.signal);
+  }
+
+  #refuseStopped(): void {
+    if (this.stopping.aborted) throw aborted(`'${this.name}' was stopped before it had started`);
+  }
+
+  async #watchWork(): Promise<void> {
     try {
-      await this.#handle(message, this.hurried);
+      await this.work();
+      if (!this.draining.aborted) this.#break(defect(`'${this.name}' ended although nobody had asked it to`));
     } catch (error) {
-      const kind = kindOf(error);
-      if (kind === 'aborted') this.log.info({ err: messageOf(error) }, 'a message was given up');
-      else this.log.error({ kind, err: messageOf(error) }, 'a message failed');
+      if (this.stopping.aborted) this.log.warn({ err: messageOf(error) }, 'failed while stopping');
+      else this.#break(error);
     }
+  }
+
+  async #finish(): Promise<void> {
+    if (this.#life) await settledUnless(this.#life, this.ended);
+    this.#disarm();
+  }
+
+  /** Of several stops the earliest deadline counts. */
+  #arm(deadline: number): void {
+    if (deadline >= this.#deadline || this.ended.aborted) return;
+    this.#deadline = deadline;
+    this.#disarm();
+    const left = Math.max(0, deadline - this.clock.now());
+    const reason = aborted('shutdown');
+    const hurry = this.clock.after(left - Math.min(this.#marginMs, left / 2), () => this.#hurried.abort(reason));
+    const end = this.clock.after(left, () => this.#ended.abort(reason));
+    this.#disarm = () => {
+      hurry();
+      end();
+    };
   }
 }

@@ -15,14 +15,14 @@ export interface FailureOptions {
   /** The dependency that was called did not answer (refused, reset, bad gateway): its circuit breaker counts this. */
   readonly unanswered?: boolean;
   /** Upper limit on attempts, the first included, when the caller's retry policy allows more. */
-  readonly maxTries?: number | undefined;
+  readonly maxAttempts?: number | undefined;
 }
 
 export class Failure extends Error {
   readonly kind: FailureKind;
   readonly unreachable: boolean;
   readonly unanswered: boolean;
-  readonly maxTries: number | undefined;
+  readonly maxAttempts: number | undefined;
 
   constructor(kind: FailureKind, message: string, options: FailureOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -30,7 +30,7 @@ export class Failure extends Error {
     this.kind = kind;
     this.unreachable = options.unreachable ?? false;
     this.unanswered = options.unanswered ?? false;
-    this.maxTries = options.maxTries;
+    this.maxAttempts = options.maxAttempts;
   }
 }
 

@@ -2,7 +2,7 @@
 // variables while its reader waits, and a list goes through several generators. With items of a megabyte and a client that
 // stops reading, each list therefore held several copies of one.
 
-import type { Places } from './places.ts';
+import type { Semaphore } from './semaphore.ts';
 
 export class Items<Item extends object | string> implements AsyncIterableIterator<Item, void, undefined> {
   readonly #read: () => Promise<Item | undefined>;
@@ -60,7 +60,7 @@ export function mapped<From, To extends object | string>(
 
 /** Creates each item while holding one of the places, which tenants share. */
 export function inTurn<Item extends object | string>(
-  places: Places,
+  places: Semaphore,
   tenant: string,
   items: AsyncIterable<Item>,
   signal: AbortSignal,

@@ -12,7 +12,7 @@ export interface Delays {
 
 export interface RetryPolicy extends Delays {
   /** Total attempts, the first included. */
-  readonly tries: number;
+  readonly attempts: number;
 }
 
 /** Between attempts that have no limit. Lanes and the event log's publisher have theirs from the configuration. */
@@ -32,20 +32,20 @@ export const DELAYS = {
 /** Of work whose policy is not configured. */
 export const RETRIES = {
   /** While the store or a database is away for a moment; one that is not reached at all is waited for. */
-  report: { tries: 5, baseMs: 1_000, maxMs: 60_000 },
+  report: { attempts: 5, baseMs: 1_000, maxMs: 60_000 },
   /** A mail that is written to a folder. */
-  localMail: { tries: 10, baseMs: 1_000, maxMs: 60_000 },
+  localMail: { attempts: 10, baseMs: 1_000, maxMs: 60_000 },
   /** The row that says how a handler job goes on. */
-  handlerRecord: { tries: 20, baseMs: 100, maxMs: 5_000 },
+  handlerRecord: { attempts: 20, baseMs: 100, maxMs: 5_000 },
   /** The row that says that a mail was sent: without it, the mail is sent twice. */
-  mailRecord: { tries: 100, baseMs: 200, maxMs: 5_000 },
+  mailRecord: { attempts: 100, baseMs: 200, maxMs: 5_000 },
 } as const satisfies Readonly<Record<string, RetryPolicy>>;
 
 /** From 0 (included) to 1 (excluded), like Math.random. */
 export type Random = () => number;
 
 export type Retry =
-  | { readonly kind: 'again'; readonly delayMs: number; readonly countTry: boolean }
+  | { readonly kind: 'again'; readonly delayMs: number; readonly countsAttempt: boolean }
   | { readonly kind: 'give-up' };
 
 /** The delay after `failures` (1 or more) consecutive failures: between baseMs and min(maxMs, baseMs * 2^failures). */
@@ -56,16 +56,16 @@ export function backoffMs(policy: Delays, failures: number, random: Random): num
 }
 
 /** Total attempts that the policy allows for an error; the error may allow fewer. */
-export function triesFor(policy: Pick<RetryPolicy, 'tries'>, error: unknown): number {
-  return Math.min(policy.tries, (error instanceof Failure ? error.maxTries : undefined) ?? policy.tries);
+export function attemptsFor(policy: Pick<RetryPolicy, 'attempts'>, error: unknown): number {
+  return Math.min(policy.attempts, (error instanceof Failure ? error.maxAttempts : undefined) ?? policy.attempts);
 }
 
 /** What to do after an attempt failed with `error` and `failedBefore` attempts had failed before it. */
 export function afterFailure(policy: RetryPolicy, failedBefore: number, error: unknown, random: Random): Retry {
   if (kindOf(error) !== 'transient') return { kind: 'give-up' };
-  const countTry = !(error instanceof Failure && error.unreachable);
-  if (countTry && failedBefore + 1 >= triesFor(policy, error)) return { kind: 'give-up' };
-  return { kind: 'again', delayMs: backoffMs(policy, failedBefore + 1, random), countTry };
+  const countsAttempt = !(error instanceof Failure && error.unreachable);
+  if (countsAttempt && failedBefore + 1 >= attemptsFor(policy, error)) return { kind: 'give-up' };
+  return { kind: 'again', delayMs: backoffMs(policy, failedBefore + 1, random), countsAttempt };
 }
 
 /** Delays for something that is retried indefinitely; a success resets them. */
@@ -112,7 +112,7 @@ export async function retrying<T>(
     } catch (error) {
       const next = afterFailure(policy, counted, error, random);
       if (next.kind === 'give-up' || signal.aborted) throw error;
-      if (next.countTry) counted++;
+      if (next.countsAttempt) counted++;
       await clock.sleep(backoff.failed(), signal);
     }
   }

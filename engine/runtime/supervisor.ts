@@ -6,9 +6,9 @@
 //   it cannot start         transient: retried like a restart, the next ones start meanwhile; otherwise the start fails
 // Transient failures do not count towards "too often": we wait for an unavailable dependency and do not give up.
 
+import { Actor, type ActorOptions } from './actor.ts';
 import type { Child, ChildSpec } from './child.ts';
 import { aborted, defect, kindOf, messageOf } from './failure.ts';
-import { Lifecycle, type LifecycleOptions } from './lifecycle.ts';
 import type { Counter, Metrics } from './metrics.ts';
 import { Backoff, DELAYS, type Delays } from './retry.ts';
 import { settledWithin, unlessAborted } from './wait.ts';
@@ -21,7 +21,7 @@ export interface RestartPolicy extends Delays {
 
 export const DEFAULT_RESTARTS: RestartPolicy = { restarts: 5, periodMs: 60_000, ...DELAYS.child };
 
-export interface SupervisorOptions extends LifecycleOptions {
+export interface SupervisorOptions extends ActorOptions {
   readonly children: readonly ChildSpec[];
   readonly restart?: RestartPolicy;
   /** Time for one crashed child to stop, and for all when the supervisor crashes; default 5 s. */
@@ -49,7 +49,7 @@ interface Seat {
   failure: string | undefined;
 }
 
-export class Supervisor extends Lifecycle {
+export class Supervisor extends Actor {
   readonly #options: SupervisorOptions;
   readonly #policy: RestartPolicy;
   readonly #seats: readonly Seat[];

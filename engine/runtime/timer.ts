@@ -4,18 +4,18 @@
 //   quiet, stop                no further run; the running one has its signal aborted shortly before the deadline
 // Leadership is kept between runs until it is lost or given up, so of several processes the same one always runs.
 
-import { Bell } from './bell.ts';
+import { Actor, type ActorOptions } from './actor.ts';
 import { aborted, kindOf, messageOf, transient } from './failure.ts';
 import { JoinedSignal } from './joined-signal.ts';
-import { Lifecycle, type LifecycleOptions } from './lifecycle.ts';
+import { LiveSetting } from './live-setting.ts';
 import type { Metrics } from './metrics.ts';
+import { Notifier } from './notifier.ts';
 import type { Random } from './retry.ts';
 import { type DaemonMetrics, daemonMetrics } from './timer-metrics.ts';
-import { Tunable } from './tunable.ts';
 import { settledUnless, unlessAborted } from './wait.ts';
 
 /** Leadership: the right to run. Disposing gives it up. */
-export interface Lead extends AsyncDisposable {
+export interface Leadership extends AsyncDisposable {
   /** Aborts when leadership was lost; the run is aborted with it. */
   readonly lost?: AbortSignal;
 }
@@ -27,16 +27,16 @@ export type RunReport<Result> =
   /** Another process leads: ask that one. */
   | { readonly kind: 'not-leader' };
 
-export interface TimerOptions<Result> extends LifecycleOptions {
+export interface TimerOptions<Result> extends ActorOptions {
   /** From the start of one run to the start of the next; missed runs are skipped. May change while the daemon runs. */
-  readonly periodMs: number | Tunable<number>;
+  readonly periodMs: number | LiveSetting<number>;
   /** How much the period varies, as a share from 0 to 1; default 0.1. */
   readonly jitter?: number;
   /** Delay before the first run; default one period. */
   readonly firstMs?: number;
   readonly runOnce: Run<Result>;
   /** Returns the lead, or undefined while another process leads; without this hook every process runs. */
-  readonly lead?: (signal: AbortSignal) => Promise<Lead | undefined>;
+  readonly lead?: (signal: AbortSignal) => Promise<Leadership | undefined>;
   readonly metrics: Metrics;
   readonly random?: Random;
 }
@@ -49,13 +49,13 @@ interface Order<Result> {
 /** Longest delay before a daemon that is due and does not lead asks for the lead again. */
 export const LEAD_RETRY_MS = 5_000;
 
-export class Timer<Result> extends Lifecycle {
+export class Timer<Result> extends Actor {
   readonly #options: TimerOptions<Result>;
-  readonly #bell = new Bell();
+  readonly #notifier = new Notifier();
   readonly #metrics: DaemonMetrics;
-  #lead: Lead | undefined;
+  #lead: Leadership | undefined;
   #order: Order<Result> | undefined;
-  readonly #periodMs: Tunable<number>;
+  readonly #periodMs: LiveSetting<number>;
   #dueAt = 0;
   /** When the current period began; undefined while the next run is not due by the period. */
   #begunAt: number | undefined;
@@ -64,9 +64,9 @@ export class Timer<Result> extends Lifecycle {
     super(options);
     this.#options = options;
     const { periodMs } = options;
-    this.#periodMs = periodMs instanceof Tunable ? periodMs : new Tunable(periodMs);
+    this.#periodMs = periodMs instanceof LiveSetting ? periodMs : new LiveSetting(periodMs);
     this.#metrics = daemonMetrics(options.metrics, options.name);
-    this.#bell.ringOn(this.draining);
+    this.#notifier.notifyOn(this.draining);
   }
 
   /**
@@ -79,7 +79,7 @@ export class Timer<Result> extends Lifecycle {
     const answer = Promise.withResolvers<RunReport<Result>>();
     answer.promise.catch(() => {});
     this.#order = { run, answer };
-    this.#bell.ring();
+    this.#notifier.notify();
     return unlessAborted(answer.promise, signal);
   }
 
@@ -89,7 +89,7 @@ export class Timer<Result> extends Lifecycle {
   #reckonAgain(): void {
     if (this.#begunAt === undefined) return;
     this.#dueAt = this.#begunAt + this.#period();
-    this.#bell.ring();
+    this.#notifier.notify();
   }
 
   protected override async work(): Promise<void> {
@@ -104,7 +104,7 @@ export class Timer<Result> extends Lifecycle {
     while (!this.draining.aborted) {
       const order = this.#takeOrder();
       if (!order && this.clock.now() < this.#dueAt) {
-        await this.#bell.wait(this.clock, this.#dueAt - this.clock.now());
+        await this.#notifier.wait(this.clock, this.#dueAt - this.clock.now());
         continue;
       }
       const startedAt = this.clock.now();

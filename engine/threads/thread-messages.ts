@@ -31,7 +31,7 @@ export interface WireFailure {
   readonly message: string;
   readonly unreachable: boolean;
   readonly unanswered: boolean;
-  readonly maxTries: number | undefined;
+  readonly maxAttempts: number | undefined;
   readonly stack: string | undefined;
 }
 
@@ -41,14 +41,14 @@ export function toWire(error: unknown): WireFailure {
     message: messageOf(error),
     unreachable: error instanceof Failure && error.unreachable,
     unanswered: error instanceof Failure && error.unanswered,
-    maxTries: error instanceof Failure ? error.maxTries : undefined,
+    maxAttempts: error instanceof Failure ? error.maxAttempts : undefined,
     stack: error instanceof Error ? error.stack : undefined,
   };
 }
 
 export function fromWire(wire: WireFailure): Failure {
-  const { unreachable, unanswered, maxTries } = wire;
-  const failure = new Failure(wire.kind, wire.message, { unreachable, unanswered, maxTries });
+  const { unreachable, unanswered, maxAttempts } = wire;
+  const failure = new Failure(wire.kind, wire.message, { unreachable, unanswered, maxAttempts });
   // Where it was thrown, not where it arrived.
   if (wire.stack !== undefined) failure.stack = wire.stack;
   return failure;

@@ -8,13 +8,13 @@
 // Cancelling a task first aborts its signal in the thread. If it continues, its thread is terminated: the task rejects with the
 // abort's reason, other tasks of the thread with ThreadDied. When a thread dies, only its own tasks fail.
 
+import { Actor, type ActorOptions } from '../runtime/actor.ts';
 import { aborted, transient } from '../runtime/failure.ts';
-import { Lifecycle, type LifecycleOptions } from '../runtime/lifecycle.ts';
 import { settledUnless } from '../runtime/wait.ts';
 import { ThreadGroup, type ThreadOptions } from './thread-group.ts';
 import type { TaskMap } from './thread-messages.ts';
 
-export interface WorkerPoolOptions extends LifecycleOptions, ThreadOptions {
+export interface WorkerPoolOptions extends ActorOptions, ThreadOptions {
   /** Threads for tasks that run alone; default 1. */
   readonly soloThreads?: number;
 }
@@ -25,7 +25,7 @@ export interface TaskOptions {
   readonly signal: AbortSignal;
 }
 
-export class WorkerPool<Tasks extends TaskMap<Tasks>> extends Lifecycle {
+export class WorkerPool<Tasks extends TaskMap<Tasks>> extends Actor {
   readonly #options: WorkerPoolOptions;
   #groups: { readonly shared: ThreadGroup; readonly solo: ThreadGroup } | undefined;
 

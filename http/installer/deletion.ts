@@ -5,7 +5,7 @@
 import type { DatasetId } from '../../engine/model/ids.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
-import type { KeptBytes } from '../../engine/ports/storage-room.ts';
+import type { StoredBytes } from '../../engine/ports/storage-room.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { badRequest, forbidden, gone, type HttpError } from '../kernel/pipeline/errors.ts';
 import { refusals } from '../kernel/pipeline/responses.ts';
@@ -73,7 +73,7 @@ const replaced = (dataset: DatasetId, newest?: DatasetId): Error =>
 interface UndeleteOptions extends OwnerEditOptions {
   readonly store: Pick<ObjectStore, 'head' | 'remove'>;
   /** Is called while the dataset's row is locked, so it must not lock any dataset's row itself. */
-  readonly kept: Pick<KeptBytes, 'usage'>;
+  readonly kept: Pick<StoredBytes, 'usage'>;
   /** Bytes that one user may keep. */
   readonly quotaBytes: number;
   /** How long a dataset stays marked deleted, in ms. */

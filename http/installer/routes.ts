@@ -15,7 +15,7 @@ import type {
   PrunerControl,
   ReconcilerControl,
 } from '../../engine/ports/process-control.ts';
-import type { KeptBytes } from '../../engine/ports/storage-room.ts';
+import type { StoredBytes } from '../../engine/ports/storage-room.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { auditRoute } from './admin/audit.ts';
 import { clearFailedRoutes } from './admin/clear-failed.ts';
@@ -60,7 +60,7 @@ export interface InstallerOptions extends Omit<IntakeOptions, 'settings'>, Pick<
   readonly store: Pick<ObjectStore, 'put' | 'get' | 'head' | 'list' | 'remove'>;
   /** The same without counting what is kept, for uploads, whose reservations count it. */
   readonly uncountedStore: IntakeOptions['store'];
-  readonly kept: Pick<KeptBytes, 'usage'>;
+  readonly kept: Pick<StoredBytes, 'usage'>;
   readonly queries: DatasetQueries;
   readonly edits: DatasetEdits;
   readonly accounts: Pick<Accounts, 'find'>;

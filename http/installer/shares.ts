@@ -16,7 +16,7 @@ import {
 import { type ShareObject, shareKey } from '../../engine/model/object-key.ts';
 import { isDeleted } from '../../engine/model/status.ts';
 import type { Accounts } from '../../engine/ports/accounts.ts';
-import type { ShareWords } from '../../engine/ports/catalog.ts';
+import type { StoredShare } from '../../engine/ports/catalog.ts';
 import type { DecidedEdit, EditableDataset } from '../../engine/ports/dataset-edits.ts';
 import {
   type DatasetQueries,
@@ -173,10 +173,10 @@ function demandImported({ dataset, import: imported }: EditableDataset): void {
   }
 }
 
-const wordsOf = ({ shares }: EditableDataset, recipient: UserId): ShareWords =>
+const wordsOf = ({ shares }: EditableDataset, recipient: UserId): StoredShare =>
   shares.find((share) => share.recipient === recipient) ?? { recipient };
 
-function edited({ shares }: EditableDataset, words: ShareWords): DecidedEdit<void> {
+function edited({ shares }: EditableDataset, words: StoredShare): DecidedEdit<void> {
   const others = shares.filter((share) => share.recipient !== words.recipient);
   return { changes: [{ set: 'shares', shares: [...others, words] }], result: undefined };
 }

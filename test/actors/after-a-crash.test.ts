@@ -75,12 +75,12 @@ t.test('an import that died between its last failure and its end ends as a dead 
   const { world, at } = await worldBefore(t, 'import', ONE_TARGET);
   world.plugin.decide = () => ({ kind: 'server-error', message: 'out of memory' });
   const process = world.process();
-  for (let tries = 0; tries < 2; tries++) {
+  for (let attempts = 0; attempts < 2; attempts++) {
     await world.run('import', process);
     await world.clock.advance(600_000);
   }
   const job = await process.claim('import');
-  t.match(job, { tries: 2 });
+  t.match(job, { attempts: 2 });
   if (job) t.match(await process.perform(job), { kind: 'dead' });
   t.match(await world.record(at), { import: { status: 'failed' } });
   world.leases.kill(process.id);

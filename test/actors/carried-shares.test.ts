@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
 import { type DatasetId, revisionOf, type UserId } from '../../engine/model/ids.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
-import type { ShareWords } from '../../engine/ports/catalog.ts';
+import type { StoredShare } from '../../engine/ports/catalog.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import { type Logger, silentLogger } from '../../engine/runtime/log.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
@@ -21,7 +21,7 @@ import { LaneWorld } from '../support/lane-world.ts';
 
 const never = new AbortController().signal;
 const [ANN, BOB] = ['71', '72'] as [UserId, UserId];
-const SHARES: readonly ShareWords[] = [
+const SHARES: readonly StoredShare[] = [
   { recipient: ANN, offer: 'grant', receipt: 'accept' },
   { recipient: BOB, offer: 'grant' },
 ];

@@ -41,7 +41,7 @@ async function setup(t: Test, run: (pool: WorkerPool<FixtureTasks>) => Omit<JobH
     jobs,
     types: new DataTypes([], []),
     breakers: undefined,
-    tuning: { inMemoryQueueSize: 10, workerCount: 10, retry: { tries: 12, baseMs: 1, maxMs: 1 } },
+    tuning: { inMemoryQueueSize: 10, workerCount: 10, retry: { attempts: 12, baseMs: 1, maxMs: 1 } },
     random: () => 0,
   });
   await pool.start(never);
@@ -59,7 +59,7 @@ async function setup(t: Test, run: (pool: WorkerPool<FixtureTasks>) => Omit<JobH
   /** What is left in the job table once the lane has written what it knows. */
   const left = async (): Promise<readonly object[]> => {
     await lane.stop(systemClock.now() + 10_000);
-    return db.query('select dataset_id, lane, state, failure, message, tries from job order by dataset_id');
+    return db.query('select dataset_id, lane, state, failure, message, attempts from job order by dataset_id');
   };
   return { enqueue, left, metrics: parts.metrics };
 }
@@ -111,7 +111,7 @@ for (const [what, task, input, reason] of fatal) {
 
     const message = `its worker died 3 times while it ran alone: the worker thread died: ${reason}`;
     t.strictSame(await left(), [
-      { dataset_id: 'culprit', lane: 'import', state: 'dead', failure: 'defect', message, tries: 1 },
+      { dataset_id: 'culprit', lane: 'import', state: 'dead', failure: 'defect', message, attempts: 1 },
     ]);
     const died = ['with others: aborted', 'alone: aborted', 'alone: aborted', 'alone: aborted'];
     t.strictSame(Object.fromEntries(runs), {

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { planClaim } from '../../actors/jobs/fair-claim.ts';
+import { planClaim } from '../../actors/jobs/claim-plan.ts';
 import { jobLane } from '../../actors/jobs/job-lane.ts';
 import { DataTypes } from '../../engine/model/data-types.ts';
 import type { JobOutcome } from '../../engine/ports/jobs.ts';
@@ -55,7 +55,7 @@ async function setup(t: Test, inMemoryQueueSize: number) {
     jobs,
     types: TWO_PLUGINS,
     breakers: undefined,
-    tuning: { inMemoryQueueSize, workerCount: 5, retry: { tries: 3, baseMs: 1_000, maxMs: 8_000 } },
+    tuning: { inMemoryQueueSize, workerCount: 5, retry: { attempts: 3, baseMs: 1_000, maxMs: 8_000 } },
     clock,
     log: silentLogger(),
     metrics: new Metrics(),

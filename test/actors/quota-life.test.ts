@@ -9,7 +9,7 @@ import { PostgresAuditLog } from '../../engine/adapters/datasets/audit-postgres.
 import { PostgresDatasetReports } from '../../engine/adapters/datasets/dataset-reports-postgres.ts';
 import { PostgresJobAdmin } from '../../engine/adapters/jobs/job-admin-postgres.ts';
 import { RemoteHttp } from '../../engine/adapters/remote/remote-http.ts';
-import { PostgresKeptBytes } from '../../engine/adapters/uploads/kept-bytes-postgres.ts';
+import { PostgresKeptBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import { NO_GRANTS } from '../../engine/ports/grants.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';

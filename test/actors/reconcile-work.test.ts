@@ -35,7 +35,11 @@ import {
 } from '../support/reconcile-snapshots.ts';
 
 t.test('upload', async (t) => {
-  const running = { ...RECORD, upload: { status: 'running', message: 'try 2 of 12: x' }, import: undefined } as const;
+  const running = {
+    ...RECORD,
+    upload: { status: 'running', message: 'attempt 2 of 12: x' },
+    import: undefined,
+  } as const;
   const unpacked = stored(['vdi-meta.json'], { raw: [info('raw/genes.txt')] });
   const more = { record: { ...running, installs: [], sync: { meta: META } }, manifest: undefined, targets: BARE };
 
@@ -94,7 +98,7 @@ t.test('import', async (t) => {
   decides(t, 'invalid: nothing', { ...more, record: imported('invalid', 'no gene') }, []);
 
   t.test('queued, or cut off, and nothing there: imported', async (t) => {
-    t.strictSame(decide({ ...more, record: imported('queued', 'try 2 of 12: x') }), [enqueue('import')]);
+    t.strictSame(decide({ ...more, record: imported('queued', 'attempt 2 of 12: x') }), [enqueue('import')]);
     t.strictSame(decide({ ...more, record: imported('in-progress') }), [
       write({ set: 'import', status: 'queued', messages: [] }),
       enqueue('import'),

@@ -11,10 +11,10 @@ import { RUNNING_LANES, topology } from '../../actors/topology.ts';
 import { LANES } from '../../engine/model/event.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import { transient } from '../../engine/runtime/failure.ts';
+import { LiveSetting } from '../../engine/runtime/live-setting.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
 import { Metrics } from '../../engine/runtime/metrics.ts';
 import { Supervisor } from '../../engine/runtime/supervisor.ts';
-import { Tunable } from '../../engine/runtime/tunable.ts';
 import { ChangeTable, FakeChangeQueue } from '../fakes/fake-change-queue.ts';
 import { FakeDatasetIndex, FakeTargetIndex } from '../fakes/fake-dataset-index.ts';
 import { EventLogTable, FakeEventLog } from '../fakes/fake-event-log.ts';
@@ -64,7 +64,7 @@ class Site {
   /** A process with the whole tree, started; killed with the test. */
   async start(
     t: Test,
-    { withDaemons = false, tuning = this.world.settings.tuning as Tunable<LaneTunings> } = {},
+    { withDaemons = false, tuning = this.world.settings.tuning as LiveSetting<LaneTunings> } = {},
   ): Promise<{ readonly id: number; readonly tree: Supervisor; readonly daemons: Daemons }> {
     const { world } = this;
     const { id } = world.process();
@@ -142,10 +142,10 @@ async function started(t: Test) {
 
 t.test('children start in the order in which they need each other', async (t) => {
   const { tree } = await new Site(t).start(t, { withDaemons: true });
-  const daemons = ['eventIntake', 'eventRouter', 'reconciler', 'pruner', 'uploadSweep', 'giveWay', 'queueMetrics'];
+  const daemons = ['eventIntake', 'eventRouter', 'reconciler', 'pruner', 'uploadSweep', 'preemption', 'queueMetrics'];
   t.same(
     tree.statuses().map(({ name, state }) => `${name} ${state}`),
-    ['leaseKeeper', ...RUNNING_LANES, ...daemons].map((name) => `${name} running`),
+    ['leaseRenewer', ...RUNNING_LANES, ...daemons].map((name) => `${name} running`),
   );
 });
 
@@ -169,7 +169,7 @@ t.test('running lanes take over their bounds; nothing is lost or done twice', as
   const site = new Site(t);
   const { world } = site;
   const imports = (workerCount: number): LaneTunings => ({ ...TUNINGS.current, import: { ...TUNING, workerCount } });
-  const tuning = new Tunable(imports(4));
+  const tuning = new LiveSetting(imports(4));
   const { tree } = await site.start(t, { tuning });
   const running: (() => void)[] = [];
   let expected = { count: 4, reached: Promise.withResolvers<void>() };
@@ -264,7 +264,7 @@ t.test('a stop that runs out of time gives the running job back, and the next pr
   // Past the time when jobs are told to give up; they do so without time passing.
   await world.clock.advance(GRACE_MS - 3_000);
   await stopped;
-  t.match(world.jobs.get('import', at.dataset), { state: 'queued', tries: 0, claim: undefined });
+  t.match(world.jobs.get('import', at.dataset), { state: 'queued', attempts: 0, claim: undefined });
   t.same(world.leases.held(), []);
   world.plugin.decide = () => undefined;
   await site.finishedByNext(t, at);
@@ -300,7 +300,7 @@ t.test('a plugin that is down for a while holds nothing up for good', async (t) 
   };
   const at = await world.accept();
   await delayed.promise;
-  t.same(world.dataset(at).import, { status: 'queued', messages: ['try 1 of 12: connection refused'] });
+  t.same(world.dataset(at).import, { status: 'queued', messages: ['attempt 1 of 12: connection refused'] });
   world.plugin.decide = () => undefined;
   const installed = site.installed(at);
   await world.clock.advance(2_000);

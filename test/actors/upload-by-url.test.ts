@@ -198,8 +198,8 @@ t.test('a server that is away for a while is asked again', async (t) => {
     (faults.shift() ?? gives('A1\n'))(request, response),
   );
   for (const [i, message] of said.entries()) {
-    t.match(await world.run('upload'), { kind: 'retry', countTry: true, message });
-    t.match(world.dataset(at).upload, { status: 'running', message: `try ${i + 1} of 12: ` });
+    t.match(await world.run('upload'), { kind: 'retry', countsAttempt: true, message });
+    t.match(world.dataset(at).upload, { status: 'running', message: `attempt ${i + 1} of 12: ` });
     t.same(world.keys(at), ['vdi-meta.json']);
     await world.clock.advanceToNext();
   }
@@ -208,7 +208,7 @@ t.test('a server that is away for a while is asked again', async (t) => {
   t.equal(server.asked.length, 5);
 });
 
-t.test('a server that stays away ends in `failed`, after twelve tries', async (t) => {
+t.test('a server that stays away ends in `failed`, after twelve attempts', async (t) => {
   const { world, server, at } = await accepted(t, answers(503));
   await world.finish();
   t.same(world.dataset(at).upload, {
@@ -263,7 +263,7 @@ t.test('transfers leave workers to uploads of files: beyond their number they wa
   const files = await world.accept();
   t.match(await world.run('upload', process), {
     kind: 'retry',
-    countTry: false,
+    countsAttempt: false,
     message: 'waits for other uploads by URL',
   });
   t.same(world.dataset(other).upload, { status: 'running', message: undefined });

@@ -30,7 +30,7 @@ async function setup(t: Test, name: LaneName, inMemoryQueueSize: number, workerC
     jobs,
     types: TWO_PLUGINS,
     breakers: undefined,
-    tuning: { inMemoryQueueSize, workerCount, retry: { tries: 3, baseMs: 1_000, maxMs: 8_000 } },
+    tuning: { inMemoryQueueSize, workerCount, retry: { attempts: 3, baseMs: 1_000, maxMs: 8_000 } },
     clock,
     log: silentLogger(),
     metrics: new Metrics(),

@@ -38,7 +38,7 @@ export interface LongshoreEngine extends JobEngine {
 const DEATH = { jobs: 3_000, after: 1_000 };
 
 const QUEUE_SIZE = 100;
-const TUNING = { workerCount: 20, retry: { tries: 3, baseMs: 1_000, maxMs: 60_000 } };
+const TUNING = { workerCount: 20, retry: { attempts: 3, baseMs: 1_000, maxMs: 60_000 } };
 
 export async function longshore(
   server: DurableServer,

@@ -28,7 +28,7 @@ const INTEGERS: Record<string, Bounds> = {
     lanes.flatMap((lane) => [
       [`installer.lanes.${lane}.inMemoryQueueSize`, queue],
       [`installer.lanes.${lane}.workerCount`, workers],
-      [`installer.lanes.${lane}.retry.tries`, [1, 100]],
+      [`installer.lanes.${lane}.retry.attempts`, [1, 100]],
     ]),
   ),
   'installer.logBroker.consumers.fetchMaxBytes': size,
@@ -79,7 +79,7 @@ const INTEGERS: Record<string, Bounds> = {
   'report.maxOutputSize': [1_048_576, OPEN],
   'report.db.poolSize': [1, 32],
   'access.db.poolSize': [1, 32],
-  'mail.retry.tries': [1, 100],
+  'mail.retry.attempts': [1, 100],
   'pluginHost.limits.scripts': [1, 1_000],
   'pluginHost.limits.calls': [1, 10_000],
 };

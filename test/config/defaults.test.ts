@@ -48,7 +48,7 @@ async function configurationOf(text: string): Promise<Configuration> {
 const dir = t.testdir();
 
 const tlsOptions = { verify: true };
-const retry = { tries: 12, baseMs: SECOND, maxMs: 10 * MINUTE };
+const retry = { attempts: 12, baseMs: SECOND, maxMs: 10 * MINUTE };
 const lane = (consumer: string, queue: number, workers: number, event: string, producer?: string) => ({
   brokerConsumerId: consumer,
   inMemoryQueueSize: queue,
@@ -343,6 +343,6 @@ t.test('oauth and mail', async (t) => {
     tlsOptions,
     from: 'a@b.org',
     timeoutMs: 30 * SECOND,
-    retry: { tries: 12, baseMs: MINUTE, maxMs: 6 * HOUR },
+    retry: { attempts: 12, baseMs: MINUTE, maxMs: 6 * HOUR },
   });
 });

@@ -149,10 +149,10 @@ const FACTS: Record<string, readonly (readonly [changes: Record<string, unknown>
   ],
   'limits stand in order': [
     [
-      { 'installer.lanes.import.retry': { tries: 1, base: '2m', max: '1m 59s' } },
+      { 'installer.lanes.import.retry': { attempts: 1, base: '2m', max: '1m 59s' } },
       ['installer.lanes.import.retry.max: "1m 59s" beside "2m" as installer.lanes.import.retry.base'],
     ],
-    [{ 'installer.lanes.import.retry': { tries: 1, base: '2m', max: '120s' } }, []],
+    [{ 'installer.lanes.import.retry': { attempts: 1, base: '2m', max: '120s' } }, []],
     [
       { 'installer.logBroker.consumers.heartbeatInterval': '30s' },
       [

@@ -123,7 +123,7 @@ export function catalogLifeConformance(t: Test, setup: (t: Test) => Promise<Cata
       await catalog.write(
         at.dataset,
         lease,
-        [{ set: 'attempt', target, kind: 'data', tries: 1, notBefore: undefined, started: true }],
+        [{ set: 'attempt', target, kind: 'data', attempts: 1, notBefore: undefined, started: true }],
         signal,
       );
     await remove();

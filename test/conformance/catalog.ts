@@ -3,7 +3,7 @@
 import type { Test } from 'tap';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
-import type { Catalog, CatalogChange, DatasetRecord, ShareWords } from '../../engine/ports/catalog.ts';
+import type { Catalog, CatalogChange, DatasetRecord, StoredShare } from '../../engine/ports/catalog.ts';
 import type { Lease } from '../../engine/ports/jobs.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
 import { fullMetadataOf, metadataOf, newAddress, newUser, PLASMO, TOXO } from '../support/dataset-samples.ts';
@@ -14,7 +14,7 @@ export interface KeptOfDataset {
   /** By folder and then by name, without empty folders. */
   readonly files: Readonly<Partial<Record<'upload' | 'install' | 'document' | 'property', readonly FileEntry[]>>>;
   /** Ascending by recipient. */
-  readonly shares: readonly ShareWords[];
+  readonly shares: readonly StoredShare[];
 }
 
 export interface CatalogSetup {
@@ -173,7 +173,7 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
   t.test('shares are replaced as a whole; a word that was not said is none', async (t) => {
     const { record, write, found, kept } = await open(t);
     const [ann, bob, cay, dan] = Array.from({ length: 4 }, newUser).sort() as [UserId, UserId, UserId, UserId];
-    const first: ShareWords[] = [
+    const first: StoredShare[] = [
       { recipient: ann, offer: 'grant', receipt: 'accept' },
       { recipient: bob, offer: 'revoke' },
       { recipient: cay, receipt: 'reject' },
@@ -182,7 +182,7 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
     await write({ set: 'shares', shares: first.toReversed() });
     t.strictSame((await kept()).shares, first);
     // Bob's word is withdrawn, Cay's turned; the last of two words of Ann counts.
-    const second: ShareWords[] = [
+    const second: StoredShare[] = [
       { recipient: ann, offer: 'revoke' },
       { recipient: bob },
       { recipient: cay, offer: 'grant', receipt: 'accept' },
@@ -217,7 +217,7 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
       for (const change of [
         { set: 'state', state: 'deleting' },
         { set: 'install', target: PLASMO, kind: 'data', status: 'running', messages: [] },
-        { set: 'attempt', target: PLASMO, kind: 'data', tries: 0, notBefore: undefined, started: true },
+        { set: 'attempt', target: PLASMO, kind: 'data', attempts: 0, notBefore: undefined, started: true },
       ] as const)
         await t.rejects(catalog.write(at.dataset, lease, [change], signal), refused, change.set);
       await t.rejects(catalog.register(at, record.metadata, [], lease, signal), refused);
@@ -241,7 +241,7 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
     for (const change of [
       { set: 'state', state: 'deleted' },
       { set: 'installFiles', files: [{ name: 'a', size: 1 }] },
-      { set: 'attempt', target: PLASMO, kind: 'data', tries: 0, notBefore: undefined, started: false },
+      { set: 'attempt', target: PLASMO, kind: 'data', attempts: 0, notBefore: undefined, started: false },
     ] as const)
       await t.rejects(
         catalog.write(dataset, lease, [change], signal),
@@ -253,13 +253,13 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
   t.test('keeps one attempt per target and kind until it is over', async (t) => {
     const { catalog, at, write } = await open(t);
     const notBefore = new Date('2026-05-06T07:08:09.010Z');
-    const data = { target: PLASMO, kind: 'data', tries: 0, notBefore: undefined, started: false } as const;
-    const meta = { target: PLASMO, kind: 'meta', tries: 1, notBefore, started: true } as const;
-    const toxo = { target: TOXO, kind: 'data', tries: 0, notBefore: undefined, started: true } as const;
+    const data = { target: PLASMO, kind: 'data', attempts: 0, notBefore: undefined, started: false } as const;
+    const meta = { target: PLASMO, kind: 'meta', attempts: 1, notBefore, started: true } as const;
+    const toxo = { target: TOXO, kind: 'data', attempts: 0, notBefore: undefined, started: true } as const;
     for (const attempt of [toxo, meta, data]) await write({ set: 'attempt', ...attempt });
     t.strictSame(await catalog.attempts(at.dataset, signal), [data, meta, toxo]);
 
-    const again = { ...data, tries: 1, notBefore, started: true };
+    const again = { ...data, attempts: 1, notBefore, started: true };
     await write({ set: 'attempt', ...again });
     await write({ set: 'attemptOver', target: PLASMO, kind: 'meta' });
     await write({ set: 'attemptOver', target: TOXO, kind: 'meta' });
@@ -268,7 +268,7 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
 
   t.test('an attempt and its mirror are one write, in which the last of two counts', async (t) => {
     const { catalog, at, lease, record, write, found } = await open(t);
-    const attempt = { target: PLASMO, kind: 'data', tries: 2, notBefore: undefined, started: true } as const;
+    const attempt = { target: PLASMO, kind: 'data', attempts: 2, notBefore: undefined, started: true } as const;
     const install = { target: PLASMO, kind: 'data', messages: [] } as const;
     const both = [
       { set: 'attemptOver', target: PLASMO, kind: 'data' },

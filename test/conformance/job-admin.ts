@@ -46,7 +46,7 @@ async function bury(jobs: Jobs, lane: LaneName, dataset: string): Promise<Claime
 
 async function delay(jobs: Jobs, lane: LaneName, dataset: string): Promise<ClaimedJob> {
   const job = await claimed(jobs, lane, dataset);
-  await complete(jobs, job, { kind: 'retry', delayMs: 600_000, message: 'try 1 of 12: busy', countTry: true });
+  await complete(jobs, job, { kind: 'retry', delayMs: 600_000, message: 'attempt 1 of 12: busy', countsAttempt: true });
   return job;
 }
 
@@ -68,13 +68,13 @@ export function jobAdminConformance(name: string, open: OpenJobAdmin): void {
     const { jobs: found, total } = await admin.list({}, ALL, signal);
     t.equal(total, 4);
     const { owner } = request('import', 'a');
-    const plain = { owner, tries: 0, eventId: 1, message: undefined };
+    const plain = { owner, attempts: 0, eventId: 1, message: undefined };
     t.same(
       found.map(({ id: _id, runAt: _runAt, created: _created, ...job }) => job),
       [
         { ...plain, lane: 'install', dataset: 'a', state: 'running' },
-        { ...plain, lane: 'import', dataset: 'b', state: 'delayed', tries: 1, message: 'try 1 of 12: busy' },
-        { ...plain, lane: 'import', dataset: 'c', state: 'dead', tries: 1, message: 'a bug' },
+        { ...plain, lane: 'import', dataset: 'b', state: 'delayed', attempts: 1, message: 'attempt 1 of 12: busy' },
+        { ...plain, lane: 'import', dataset: 'c', state: 'dead', attempts: 1, message: 'a bug' },
         { ...plain, lane: 'import', dataset: 'd', state: 'queued', eventId: 7 },
       ],
     );
@@ -132,7 +132,7 @@ export function jobAdminConformance(name: string, open: OpenJobAdmin): void {
     await woken.second;
     t.same(await view(), [{ ...fresh('import', 'd1'), eventId: 2 }]);
     const job = await claimOne(jobs, 'import');
-    t.same([job.id, job.tries, job.crashes, job.alone, job.eventId], [id, 0, 0, false, 2]);
+    t.same([job.id, job.attempts, job.crashes, job.alone, job.eventId], [id, 0, 0, false, 2]);
     await complete(jobs, job, { kind: 'done' });
     t.same(await view(), []);
   });
@@ -229,11 +229,11 @@ export function jobAdminConformance(name: string, open: OpenJobAdmin): void {
     const waiting = (kind: InstallKind): InstallAttempt => ({
       target: targetId('PlasmoSite'),
       kind,
-      tries: 3,
+      attempts: 3,
       notBefore: new Date(Date.UTC(2040, 0, 1)),
       started: true,
     });
-    const due = (kind: InstallKind): InstallAttempt => ({ ...waiting(kind), tries: 0, notBefore: undefined });
+    const due = (kind: InstallKind): InstallAttempt => ({ ...waiting(kind), attempts: 0, notBefore: undefined });
     const cases: readonly (readonly [LaneName, readonly InstallAttempt[]])[] = [
       ['install', [due('data'), waiting('meta')]],
       ['updateMeta', [waiting('data'), due('meta')]],

@@ -43,30 +43,30 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
 
   fact('a retry waits for its time and counts a try when told to', async (t, { first, advance, view }) => {
     const retry = { kind: 'retry', delayMs: 10_000, message: 'plugin busy' } as const;
-    await complete(first.jobs, await claimed(first.jobs, 'import', 'd1'), { ...retry, countTry: true });
+    await complete(first.jobs, await claimed(first.jobs, 'import', 'd1'), { ...retry, countsAttempt: true });
     const delayed = { ...fresh('import', 'd1'), state: 'delayed', failure: 'transient', message: 'plugin busy' };
-    t.same(await view(), [{ ...delayed, tries: 1 }]);
+    t.same(await view(), [{ ...delayed, attempts: 1 }]);
     t.same(await claim(first.jobs, 'import'), []);
     await advance(10_500);
     const job = await claimOne(first.jobs, 'import');
-    t.equal(job.tries, 1);
-    await complete(first.jobs, job, { ...retry, countTry: false });
-    t.same(await view(), [{ ...delayed, tries: 1 }]);
+    t.equal(job.attempts, 1);
+    await complete(first.jobs, job, { ...retry, countsAttempt: false });
+    t.same(await view(), [{ ...delayed, attempts: 1 }]);
   });
 
   fact('an event for a delayed job does not hurry it', async (t, { first, view }) => {
     const job = await claimed(first.jobs, 'import', 'd1');
-    await complete(first.jobs, job, { kind: 'retry', delayMs: 60_000, message: 'busy', countTry: true });
+    await complete(first.jobs, job, { kind: 'retry', delayMs: 60_000, message: 'busy', countsAttempt: true });
     await first.jobs.enqueue([request('import', 'd1', 9)], signal);
     t.same(await claim(first.jobs, 'import'), []);
     t.same(await view(), [
-      { ...fresh('import', 'd1'), state: 'delayed', eventId: 9, tries: 1, failure: 'transient', message: 'busy' },
+      { ...fresh('import', 'd1'), state: 'delayed', eventId: 9, attempts: 1, failure: 'transient', message: 'busy' },
     ]);
   });
 
-  fact('a success with a newer event starts with fresh tries', async (t, { first, view }) => {
+  fact('a success with a newer event starts with fresh attempts', async (t, { first, view }) => {
     const failing = await claimed(first.jobs, 'import', 'd1');
-    await complete(first.jobs, failing, { kind: 'retry', delayMs: 0, message: 'busy', countTry: true });
+    await complete(first.jobs, failing, { kind: 'retry', delayMs: 0, message: 'busy', countsAttempt: true });
     const job = await claimOne(first.jobs, 'import');
     await first.jobs.enqueue([request('import', 'd1', 2)], signal);
     await complete(first.jobs, job, { kind: 'done' });
@@ -76,7 +76,7 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
   fact('a dead job stays for an administrator and only notes events', async (t, { first, view }) => {
     const job = await claimed(first.jobs, 'import', 'd1');
     await complete(first.jobs, job, { kind: 'dead', failure: 'transient', message: 'gave up \0 here' });
-    const dead = { ...fresh('import', 'd1'), state: 'dead', tries: 1, failure: 'transient' };
+    const dead = { ...fresh('import', 'd1'), state: 'dead', attempts: 1, failure: 'transient' };
     t.match(await view(), [{ ...dead, message: /^gave up . here$/ }]);
     await first.jobs.enqueue([request('import', 'd1', 2)], signal);
     t.match(await view(), [{ ...dead, eventId: 2, again: true, message: /^gave up . here$/ }]);
@@ -126,7 +126,7 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
   fact('a run alone that ends without a crash is company again', async (t, { first, view }) => {
     await complete(first.jobs, await claimed(first.jobs, 'import', 'd1'), { kind: 'requeue', crashed: true });
     const alone = await claimOne(first.jobs, 'import');
-    await complete(first.jobs, alone, { kind: 'retry', delayMs: 0, message: 'busy', countTry: true });
+    await complete(first.jobs, alone, { kind: 'retry', delayMs: 0, message: 'busy', countsAttempt: true });
     t.same(
       (await view()).map((row) => [row.alone, row.crashes]),
       [[false, 0]],
@@ -183,7 +183,7 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
   fact('a completion given twice is written once', async (t, { first, view }) => {
     const job = await claimed(first.jobs, 'import', 'd1');
     for (const _ of ['once', 'twice'])
-      await complete(first.jobs, job, { kind: 'retry', delayMs: 60_000, message: 'busy', countTry: true });
-    t.equal((await view())[0]?.tries, 1);
+      await complete(first.jobs, job, { kind: 'retry', delayMs: 60_000, message: 'busy', countsAttempt: true });
+    t.equal((await view())[0]?.attempts, 1);
   });
 }

@@ -15,7 +15,7 @@ export interface JobView {
   readonly eventId: number;
   readonly again: boolean;
   readonly alone: boolean;
-  readonly tries: number;
+  readonly attempts: number;
   readonly crashes: number;
   readonly failure: string | undefined;
   readonly message: string | undefined;
@@ -122,7 +122,7 @@ export function jobsConformance(name: string, open: OpenJobs): void {
     const { id, waitedMs, lease, ...job } = await claimOne(first.jobs, 'import');
     t.same(job, {
       ...request('import', 'd1', 41, 'object-store'),
-      tries: 0,
+      attempts: 0,
       crashes: 0,
       alone: false,
       type: undefined,
@@ -200,7 +200,7 @@ export function jobsConformance(name: string, open: OpenJobs): void {
   fact('a delayed job holds back those after it, a dead one does not', async (t, { first }) => {
     await first.jobs.enqueue([request('import', 'd1'), request('install', 'd1')], signal);
     const job = await claimOne(first.jobs, 'import');
-    await complete(first.jobs, job, { kind: 'retry', delayMs: 0, message: 'busy', countTry: true });
+    await complete(first.jobs, job, { kind: 'retry', delayMs: 0, message: 'busy', countsAttempt: true });
     t.same(await claim(first.jobs, 'install'), []);
     await complete(first.jobs, await claimOne(first.jobs, 'import'), {
       kind: 'dead',
@@ -214,7 +214,7 @@ export function jobsConformance(name: string, open: OpenJobs): void {
     await first.jobs.enqueue([request('updateMeta', 'd1'), request('install', 'd1')], signal);
     const job = await claimOne(first.jobs, 'updateMeta');
     t.same(await claim(first.jobs, 'install'), [], 'while it runs, the order holds');
-    await complete(first.jobs, job, { kind: 'retry', delayMs: 60_000, message: 'target away', countTry: false });
+    await complete(first.jobs, job, { kind: 'retry', delayMs: 60_000, message: 'target away', countsAttempt: false });
     t.same(datasets(await claim(first.jobs, 'install')), ['d1']);
   });
 
@@ -396,7 +396,7 @@ export function jobsConformance(name: string, open: OpenJobs): void {
 
   fact('a lane is woken when its delayed job falls due', async (t, { first, second, advance }) => {
     const job = await claimed(first.jobs, 'import', 'd1');
-    await complete(first.jobs, job, { kind: 'retry', delayMs: 10_000, message: 'busy', countTry: true });
+    await complete(first.jobs, job, { kind: 'retry', delayMs: 10_000, message: 'busy', countsAttempt: true });
     // Neither the process that delayed it nor one that has only seen it must be told by anybody.
     const wakes = [first, second].map(({ jobs }) => claimOnAlarm(jobs));
     t.same(await Promise.all(wakes.map(({ watching }) => watching)), [[], []]);
@@ -413,7 +413,7 @@ export function jobsConformance(name: string, open: OpenJobs): void {
     const [one, two] = await claim(first.jobs, 'sharing', 3);
     if (!one || !two) throw new Error('three jobs should be claimed');
     await complete(first.jobs, one, { kind: 'dead', failure: 'rejected', message: 'no' });
-    await complete(first.jobs, two, { kind: 'retry', delayMs: 60_000, message: 'no', countTry: true });
+    await complete(first.jobs, two, { kind: 'retry', delayMs: 60_000, message: 'no', countsAttempt: true });
     await advance(3_000);
     const depths = await first.jobs.depths(signal);
     t.same(
@@ -449,7 +449,7 @@ export const fresh = (lane: LaneName, dataset: string): JobView => ({
   eventId: 1,
   again: false,
   alone: false,
-  tries: 0,
+  attempts: 0,
   crashes: 0,
   failure: undefined,
   message: undefined,

@@ -32,9 +32,9 @@ export function leasesConformance(name: string, open: (t: Test) => Promise<Lease
   });
 
   fact('of many who try at once one gets it', async (t, { first, second }) => {
-    const tries = Array.from({ length: 20 }, (_, i) => (i % 2 ? first : second).acquire('a', signal));
+    const attempts = Array.from({ length: 20 }, (_, i) => (i % 2 ? first : second).acquire('a', signal));
     t.same(
-      (await Promise.all(tries)).flatMap((lease) => (lease ? [lease.name] : [])),
+      (await Promise.all(attempts)).flatMap((lease) => (lease ? [lease.name] : [])),
       ['a'],
     );
   });

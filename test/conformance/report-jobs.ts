@@ -97,7 +97,7 @@ export function reportJobsConformance(t: Test, setup: (t: Test) => Promise<Repor
       created: at(10),
     });
     t.equal(await first.jobs.stderr(idOf(1), signal), undefined);
-    t.match(await claim(first, 70), [{ id: idOf(1), attempt: 2, tries: 0 }]);
+    t.match(await claim(first, 70), [{ id: idOf(1), attempt: 2, attempts: 0 }]);
   });
 
   t.test('one too many is refused, and leaves nothing behind', async (t) => {

@@ -32,8 +32,8 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     await submit(world.first, 2, 1);
     await submit(world.first, 1, 2);
     t.strictSame(await world.second.queue.completeAndFetch([], { limit: 2 }, at(5), signal), [
-      { ...requestOf(2), attempt: 1, tries: 0, waitedMs: 4_000, tenant: tenantOf(7) },
-      { ...requestOf(3), attempt: 1, tries: 0, waitedMs: 4_000, tenant: tenantOf(7) },
+      { ...requestOf(2), attempt: 1, attempts: 0, waitedMs: 4_000, tenant: tenantOf(7) },
+      { ...requestOf(3), attempt: 1, attempts: 0, waitedMs: 4_000, tenant: tenantOf(7) },
     ]);
     t.strictSame(await claim(world.first, 5, 0), []);
     t.match(await claim(world.first, 5), [{ id: idOf(1), waitedMs: 3_000 }]);
@@ -112,22 +112,22 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     t.equal(new Set(ids).size, 20);
   });
 
-  t.test('a job that comes again does so from its time, with its tries', async (t) => {
+  t.test('a job that comes again does so from its time, with its attempts', async (t) => {
     const world = await setup(t);
     const { first } = world;
     await submit(first, 1);
-    const comesAgain = async (seconds: number, countTry: boolean) => {
+    const comesAgain = async (seconds: number, countsAttempt: boolean) => {
       const one = await claimOne(first, seconds);
-      const done = [{ claim: one, outcome: again(seconds + 10, countTry) }];
+      const done = [{ claim: one, outcome: again(seconds + 10, countsAttempt) }];
       t.strictSame(await first.queue.completeAndFetch(done, { limit: 5 }, at(seconds), signal), []);
       t.match(await jobOf(world, 1), { status: 'queued', ended: undefined, failure: undefined });
       return one;
     };
-    t.match(await comesAgain(0, true), { attempt: 1, tries: 0 });
+    t.match(await comesAgain(0, true), { attempt: 1, attempts: 0 });
     t.strictSame(await claim(first, 9), []);
-    t.match(await comesAgain(10, false), { attempt: 2, tries: 1 });
-    t.match(await comesAgain(20, true), { attempt: 3, tries: 1 });
-    t.match(await claim(first, 30), [{ attempt: 4, tries: 2, waitedMs: 0 }]);
+    t.match(await comesAgain(10, false), { attempt: 2, attempts: 1 });
+    t.match(await comesAgain(20, true), { attempt: 3, attempts: 1 });
+    t.match(await claim(first, 30), [{ attempt: 4, attempts: 2, waitedMs: 0 }]);
   });
 
   t.test('the job of a process that died is queued in its old place', async (t) => {
@@ -140,7 +140,7 @@ export function reportQueueConformance(t: Test, setup: (t: Test) => Promise<Repo
     t.strictSame(await claim(world.first, 3, 0), []);
     t.equal((await jobOf(world, 1))?.status, 'in-progress');
     await world.killSecond();
-    t.match(await claim(world.first, 3, 1), [{ id: idOf(1), attempt: 2, tries: 0, waitedMs: 3_000 }]);
+    t.match(await claim(world.first, 3, 1), [{ id: idOf(1), attempt: 2, attempts: 0, waitedMs: 3_000 }]);
     t.equal(lost?.attempt, 1);
     t.match(await claim(world.first, 3), [{ id: idOf(3) }]);
   });

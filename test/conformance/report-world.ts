@@ -87,8 +87,8 @@ export async function end({ queue }: ReportProcess, claim: ReportClaim, outcome:
   await queue.completeAndFetch([{ claim, outcome }], { limit: 0 }, at(seconds), signal);
 }
 
-export const again = (seconds: number, countTry: boolean): ReportOutcome => ({
-  ...{ kind: 'again', from: at(seconds), countTry },
+export const again = (seconds: number, countsAttempt: boolean): ReportOutcome => ({
+  ...{ kind: 'again', from: at(seconds), countsAttempt },
 });
 
 export const complete = (seconds: number, files = FILES): ReportOutcome => ({

@@ -101,7 +101,7 @@ const CODES: Readonly<Record<number, { readonly args: readonly string[]; readonl
   },
   3: {
     args: ['serve', '--config', join(dir, 'missing.yaml')],
-    says: /^longshore serve: .*missing\.yaml.*\nnext: mend the file; 'longshore config check FILE' looks at it again, .*\n$/,
+    says: /^longshore serve: .*missing\.yaml.*\nnext: fix the file; 'longshore config check FILE' looks at it again, .*\n$/,
   },
   4: {
     args: ['datasets', 'list', '--server', nowhere, ...TOKEN],

@@ -15,7 +15,7 @@ const PATHS = { installer: '/dataset-service', access: '/study-access' } as cons
 const PREFIX = 'EDAUD_';
 const once = { workerCount: 1 };
 const at = await world(t, {
-  lanes: { import: once, install: once, upload: { retry: { tries: 2, base: '10ms', max: '20ms' } } },
+  lanes: { import: once, install: once, upload: { retry: { attempts: 2, base: '10ms', max: '20ms' } } },
   http: { basePath: PATHS },
   access: { userStudyIdPrefix: PREFIX },
 });

@@ -11,7 +11,7 @@ import { queryTarget } from '../support/sites.ts';
 
 const once = { workerCount: 1 };
 const at = await world(t, {
-  lanes: { import: once, install: once, upload: { retry: { tries: 2, base: '10ms', max: '20ms' } } },
+  lanes: { import: once, install: once, upload: { retry: { attempts: 2, base: '10ms', max: '20ms' } } },
 });
 const { dir, owner, row } = at;
 

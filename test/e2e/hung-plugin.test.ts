@@ -1,6 +1,6 @@
 // A plugin whose calls never return, in the real program: `serve` with its lanes, threads and job table, a plugin
 // server that takes calls on and says nothing, and two plugins that work, one of them in the plugin host with a script.
-// The others' datasets do not wait for the hung ones, which are given up after three tries until somebody retries them
+// The others' datasets do not wait for the hung ones, which are given up after three attempts until somebody retries them
 // (docs/design/decisions.md#from-a-change-to-a-job).
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -97,7 +97,7 @@ async function configure(t: Test, db: TestDatabase, servers: { readonly stuck: n
 interface ListedJob {
   readonly id: number;
   readonly datasetId: string;
-  readonly tries: number;
+  readonly attempts: number;
   readonly message: string;
 }
 
@@ -155,9 +155,9 @@ t.test('a plugin that never answers keeps nobody else waiting, and its datasets 
   const message = saying(`http://127.0.0.1:${plugin.port}/import`);
   const told = saying('an internal address');
   const given = (sql: string): Promise<readonly object[]> => seeds.db.query(sql);
-  const JOBS = `select type, state, tries, failure, message, count(*) from job where lane = 'import' group by 1, 2, 3, 4, 5`;
+  const JOBS = `select type, state, attempts, failure, message, count(*) from job where lane = 'import' group by 1, 2, 3, 4, 5`;
   t.strictSame(await given(JOBS), [
-    { type: 'stuck:1.0', state: 'dead', tries: 3, failure: 'transient', message, count: COUNTS.stuck },
+    { type: 'stuck:1.0', state: 'dead', attempts: 3, failure: 'transient', message, count: COUNTS.stuck },
   ]);
   const IMPORTS = `select type_name as type, import_status as status, import_messages as messages, count(*)
     from dataset group by 1, 2, 3 order by 1`;

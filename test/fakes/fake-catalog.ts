@@ -11,7 +11,7 @@ import type {
   DatasetRecord,
   InstallAttempt,
   InstallRecord,
-  ShareWords,
+  StoredShare,
 } from '../../engine/ports/catalog.ts';
 import type { Lease } from '../../engine/ports/jobs.ts';
 import { aborted, defect } from '../../engine/runtime/failure.ts';
@@ -23,7 +23,7 @@ export interface FakeDataset extends Omit<DatasetRecord, 'import'> {
   /** Undefined where nobody said it. */
   readonly kept?: readonly FileEntry[];
   /** In the order of recipients. */
-  readonly shares: readonly ShareWords[];
+  readonly shares: readonly StoredShare[];
 }
 
 export class FakeCatalog implements Catalog {
@@ -97,11 +97,11 @@ export class FakeCatalog implements Catalog {
     this.onRemoved(dataset);
   };
 
-  /** All attempts of the kind are due, with all their tries before them. */
+  /** All attempts of the kind are due, with all their attempts before them. */
   makeDue(dataset: DatasetId, kind: InstallKind): void {
     const attempts = this.#attempts.get(dataset);
     for (const [key, attempt] of attempts ?? [])
-      if (attempt.kind === kind) attempts?.set(key, { ...attempt, tries: 0, notBefore: undefined });
+      if (attempt.kind === kind) attempts?.set(key, { ...attempt, attempts: 0, notBefore: undefined });
   }
 
   #fence(dataset: DatasetId, lease: Lease, signal: AbortSignal): void {

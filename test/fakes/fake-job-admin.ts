@@ -27,7 +27,7 @@ export class FakeJobAdmin implements JobAdmin {
     const row = this.#table.rows.find((one) => one.id === id);
     if (!row) return 'not-found';
     if (row.state === 'running' || row.state === 'queued') return row.state;
-    const history = { tries: 0, crashes: 0, alone: false, again: false, failure: undefined };
+    const history = { attempts: 0, crashes: 0, alone: false, again: false, failure: undefined };
     this.#table.put({ ...row, ...history, state: 'queued', runAt: this.#table.clock.now() });
     const { datasets } = this.#catalog;
     const known = datasets.get(row.dataset);
@@ -49,7 +49,7 @@ export class FakeJobAdmin implements JobAdmin {
 }
 
 const entryOf = ({ failure, runAt, created, ...row }: FakeJobRow): JobEntry => {
-  const { id, lane, dataset, owner, state, tries, eventId } = row;
-  const known = { id, lane, dataset, owner, state, tries, eventId, message: failure?.message };
+  const { id, lane, dataset, owner, state, attempts, eventId } = row;
+  const known = { id, lane, dataset, owner, state, attempts, eventId, message: failure?.message };
   return { ...known, runAt: state === 'dead' ? undefined : new Date(runAt), created: new Date(created) };
 };

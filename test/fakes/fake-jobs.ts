@@ -20,7 +20,7 @@ export interface FakeJobRow extends JobRequest {
   readonly type: string | undefined;
   readonly again: boolean;
   readonly alone: boolean;
-  readonly tries: number;
+  readonly attempts: number;
   readonly crashes: number;
   readonly runAt: number;
   readonly created: number;
@@ -61,8 +61,8 @@ export class JobTable {
 
   /** As an administrator sees them, oldest first. */
   view() {
-    return this.rows.map(({ lane, dataset, state, eventId, again, alone, tries, crashes, failure }) => ({
-      ...{ lane, dataset, state, eventId, again, alone, tries, crashes },
+    return this.rows.map(({ lane, dataset, state, eventId, again, alone, attempts, crashes, failure }) => ({
+      ...{ lane, dataset, state, eventId, again, alone, attempts, crashes },
       ...{ failure: failure?.kind, message: failure?.message },
     }));
   }
@@ -83,7 +83,7 @@ export class JobTable {
     const known = this.get(request.lane, request.dataset);
     const type = this.#typeOf(request.dataset);
     if (!known) {
-      const fresh = { again: false, alone: false, tries: 0, crashes: 0, claim: undefined, failure: undefined };
+      const fresh = { again: false, alone: false, attempts: 0, crashes: 0, claim: undefined, failure: undefined };
       const now = this.clock.now();
       this.put({ ...request, ...fresh, id: ++this.#lastId, state: 'queued', type, runAt: now, created: now });
     } else {
@@ -199,11 +199,25 @@ export class FakeJobs implements Jobs {
       again: false,
       claim: { process: this.#process, token: lease.token },
     });
-    const { id, lane, dataset, owner, eventId, source, tries, crashes, alone, type } = row;
+    const { id, lane, dataset, owner, eventId, source, attempts, crashes, alone, type } = row;
     const waitedMs = this.#table.clock.now() - row.runAt;
     const trace = this.#table.traceOf(dataset);
     const traceparent = trace === undefined ? {} : { traceparent: trace };
-    return { id, lane, dataset, owner, eventId, source, tries, crashes, alone, type, lease, waitedMs, ...traceparent };
+    return {
+      id,
+      lane,
+      dataset,
+      owner,
+      eventId,
+      source,
+      attempts,
+      crashes,
+      alone,
+      type,
+      lease,
+      waitedMs,
+      ...traceparent,
+    };
   }
 
   #complete({ job, outcome }: JobCompletion): void {
@@ -226,13 +240,13 @@ export class FakeJobs implements Jobs {
     switch (outcome.kind) {
       case 'done':
         if (!row.again) return undefined;
-        return { ...put, state: 'queued', alone: false, tries: 0, crashes: 0, runAt: now, failure: undefined };
+        return { ...put, state: 'queued', alone: false, attempts: 0, crashes: 0, runAt: now, failure: undefined };
       case 'retry':
         return {
           ...put,
           state: 'delayed',
           alone: false,
-          tries: row.tries + (outcome.countTry ? 1 : 0),
+          attempts: row.attempts + (outcome.countsAttempt ? 1 : 0),
           runAt: now + outcome.delayMs,
           failure: { kind: 'transient', message: outcome.message },
         };
@@ -243,7 +257,7 @@ export class FakeJobs implements Jobs {
           ...row,
           state: 'dead',
           alone: false,
-          tries: row.tries + 1,
+          attempts: row.attempts + 1,
           runAt: now,
           failure: { kind: outcome.failure, message: outcome.message },
         };

@@ -16,13 +16,13 @@ export class LeaseTable {
   readonly #clock: Clock;
   readonly #rows = new Map<string, Row>();
   readonly #dead = new Set<number>();
-  readonly #hearers = new Set<() => void>();
+  readonly #listeners = new Set<() => void>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** The process ends here and now: what it holds is free, and whatever it still tries is refused. */
+  /** The process ends here and now: what it holds is free, and whatever it still attempts is refused. */
   kill(process: number): void {
     this.#dead.add(process);
   }
@@ -66,13 +66,13 @@ export class LeaseTable {
     const row = this.#rows.get(lease.name);
     if (!row || !this.holds(lease, process)) return;
     row.holder = undefined;
-    for (const hear of [...this.#hearers]) hear();
+    for (const hear of [...this.#listeners]) hear();
   }
 
   /** Calls `hear` whenever a lease was released. */
   onRelease(hear: () => void): () => void {
-    this.#hearers.add(hear);
-    return () => this.#hearers.delete(hear);
+    this.#listeners.add(hear);
+    return () => this.#listeners.delete(hear);
   }
 
   /** Names that somebody holds, for assertions. */

@@ -17,7 +17,7 @@ interface Row {
   job: ReportJob;
   /** From when it may be claimed. */
   from: Date;
-  tries: number;
+  attempts: number;
   holder: number | undefined;
   lapsed: boolean;
   files: readonly ReportFile[];
@@ -209,7 +209,7 @@ export class FakeReportQueue implements ReportQueue {
       configuration,
       fingerprint,
       attempt: job.attempt + 1,
-      tries: row.tries,
+      attempts: row.attempts,
       waitedMs,
       tenant,
       ...trace,
@@ -264,7 +264,7 @@ const newRow = (request: ReportRequest, { now, traceparent, tenant }: SubmitRule
     ...{ status: 'queued', created: now, started: undefined, ended: undefined, accessed: now, attempt: 0 },
     failure: undefined,
   },
-  ...{ from: now, tries: 0, holder: undefined, lapsed: false },
+  ...{ from: now, attempts: 0, holder: undefined, lapsed: false },
   ...{ files: [], stderr: undefined, debrisTo: undefined, traceparent, tenant },
 });
 
@@ -279,7 +279,7 @@ function queueAgain(row: Row, { now, traceparent, tenant }: Omit<SubmitRules, 'f
   const ended = { started: undefined, ended: undefined, failure: undefined };
   row.job = { ...row.job, status: 'queued', accessed: now, ...ended };
   row.from = now;
-  row.tries = 0;
+  row.attempts = 0;
   row.stderr = undefined;
   row.traceparent = traceparent;
   row.tenant = tenant;
@@ -291,7 +291,7 @@ function end(row: Row, outcome: ReportOutcome): void {
   if (outcome.kind === 'again') {
     row.job = { ...job, status: 'queued' };
     row.from = outcome.from;
-    row.tries += outcome.countTry ? 1 : 0;
+    row.attempts += outcome.countsAttempt ? 1 : 0;
     row.debrisTo = job.attempt;
     return;
   }

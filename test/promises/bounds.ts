@@ -247,7 +247,7 @@ export const BOUNDS: readonly PromiseRow[] = [
         test: 'a process keeps nothing of what it has done, however long it runs',
       },
       {
-        file: 'test/http/kernel/server/exchange.test.ts',
+        file: 'test/http/kernel/server/request-scope.test.ts',
         test: 'of a request that is over nothing is kept, whatever still listens to its signal',
       },
       { file: 'test/e2e/handler-many-jobs.test.ts', test: '… jobs leave no folder, no process and no descriptor' },

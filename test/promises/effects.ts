@@ -84,11 +84,11 @@ export const EFFECTS: readonly PromiseRow[] = [
     promise: 'A job stops before its lease can expire; a suspended process stops its jobs first when it resumes.',
     heldBy: [
       {
-        file: 'test/actors/jobs/lease-keeper.test.ts',
+        file: 'test/actors/jobs/lease-renewer.test.ts',
         test: 'jobs are stopped before their leases run out when these cannot be renewed',
       },
       {
-        file: 'test/actors/jobs/lease-keeper.test.ts',
+        file: 'test/actors/jobs/lease-renewer.test.ts',
         test: 'a process that stood still stops what it held before it asks for anything',
       },
       {
@@ -102,14 +102,14 @@ export const EFFECTS: readonly PromiseRow[] = [
     promise: 'One process at a time runs a daemon, and another takes over when it ends.',
     heldBy: [
       {
-        file: 'test/actors/daemons/daemon-lead.test.ts',
+        file: 'test/actors/daemons/leadership.test.ts',
         test: 'one of several processes runs the router; when it ends another takes over within seconds',
       },
       {
-        file: 'test/actors/daemons/daemon-lead.test.ts',
+        file: 'test/actors/daemons/leadership.test.ts',
         test: 'a lead that cannot be renewed for 25 s is lost, before its lease runs out',
       },
-      { file: 'test/actors/daemons/daemon-lead.test.ts', test: 'the lead of a process that died is free at once' },
+      { file: 'test/actors/daemons/leadership.test.ts', test: 'the lead of a process that died is free at once' },
     ],
   },
   {

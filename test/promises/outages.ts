@@ -21,7 +21,7 @@ export const OUTAGES: readonly PromiseRow[] = [
     heldBy: [
       {
         file: 'test/actors/jobs/job-outcome.test.ts',
-        test: 'a transient failure is tried again until its tries are used up',
+        test: 'a transient failure is tried again until its attempts are used up',
       },
       {
         file: 'test/engine/runtime/retry.test.ts',
@@ -147,7 +147,7 @@ export const OUTAGES: readonly PromiseRow[] = [
     heldBy: [
       {
         file: 'test/actors/daemons/access-mail.test.ts',
-        test: 'a server that is away does not use up tries, and the same mail is sent when it is back',
+        test: 'a server that is away does not use up attempts, and the same mail is sent when it is back',
       },
       {
         file: 'test/actors/daemons/access-mail.test.ts',

@@ -8,7 +8,7 @@ export const SHUTDOWN: readonly PromiseRow[] = [
     promise: 'Actors can be started, quieted, stopped and killed in any order, any number of times.',
     heldBy: [
       {
-        file: 'test/engine/runtime/lifecycle.test.ts',
+        file: 'test/engine/runtime/actor.test.ts',
         test: '… may be started, quieted, stopped and killed in any order, any number of times',
       },
     ],

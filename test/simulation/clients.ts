@@ -96,7 +96,7 @@ export class Clients {
   ): Promise<void> {
     const { clock, scheduler, trace } = this.#world;
     await clock.sleep(this.#begunMs + atMs - clock.now());
-    for (let tries = 0; tries < TRIES; tries++) {
+    for (let attempts = 0; attempts < TRIES; attempts++) {
       const open = this.#world.alive.filter((process) => !process.stopping);
       if (open.length === 0 || !possible()) {
         await clock.sleep(PATIENCE_MS);

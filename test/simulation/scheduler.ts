@@ -6,7 +6,7 @@
 //            --its process ends-->  happens or not; nobody hears of it
 
 import { setImmediate as turn } from 'node:timers/promises';
-import { PLUGIN_FAULT_TRIES } from '../../engine/ports/plugin-client.ts';
+import { PLUGIN_FAULT_ATTEMPTS } from '../../engine/ports/plugin-client.ts';
 import { type Failure, type FailureOptions, transient } from '../../engine/runtime/failure.ts';
 import { ThreadDied } from '../../engine/threads/thread-group.ts';
 import type { VirtualClock } from '../fakes/virtual-clock.ts';
@@ -219,7 +219,10 @@ export class Scheduler {
         waiting.answer?.resolve({ kind: 'server-error', message: 'the plugin stumbled' });
         return;
       case 'plugin time-out':
-        this.#perhapsThenReject(waiting, transient(`${name}: no answer in time`, { maxTries: PLUGIN_FAULT_TRIES }));
+        this.#perhapsThenReject(
+          waiting,
+          transient(`${name}: no answer in time`, { maxAttempts: PLUGIN_FAULT_ATTEMPTS }),
+        );
         return;
       case 'thread death':
         waiting.answer?.reject(this.threadDeath(name));

@@ -10,9 +10,9 @@ import type { DatasetId } from '../../engine/model/ids.ts';
 import type { DatasetQueries, ViewedDataset } from '../../engine/ports/dataset-queries.ts';
 import type { ChangeQueue, EventLog } from '../../engine/ports/event-log.ts';
 import type { Jobs, Leases } from '../../engine/ports/jobs.ts';
+import { LiveSetting } from '../../engine/runtime/live-setting.ts';
 import { Metrics } from '../../engine/runtime/metrics.ts';
 import { Supervisor } from '../../engine/runtime/supervisor.ts';
-import { Tunable } from '../../engine/runtime/tunable.ts';
 import { FakeChangeQueue } from '../fakes/fake-change-queue.ts';
 import { FakeDatasetIndex, FakeTargetIndex } from '../fakes/fake-dataset-index.ts';
 import { FakeEventLog } from '../fakes/fake-event-log.ts';
@@ -28,7 +28,7 @@ import { SimScratch } from './sim-scratch.ts';
 import { SimTasks } from './sim-tasks.ts';
 import type { World } from './world.ts';
 
-const RETRY = { tries: 12, baseMs: 1_000, maxMs: 30_000 };
+const RETRY = { attempts: 12, baseMs: 1_000, maxMs: 30_000 };
 const TUNING = { inMemoryQueueSize: 4, workerCount: 2, retry: RETRY };
 const TUNINGS = Object.fromEntries(LANES.map((lane) => [lane, TUNING])) as unknown as LaneTunings;
 const CHANNELS = Object.fromEntries(
@@ -48,7 +48,7 @@ export class SimProcess implements Caller {
   /** What a front end of the process has. */
   readonly ports: ReturnType<typeof openPorts>;
   readonly #world: World;
-  readonly #tuning = new Tunable(TUNINGS);
+  readonly #tuning = new LiveSetting(TUNINGS);
 
   constructor(world: World, id: number) {
     this.#world = world;

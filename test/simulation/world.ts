@@ -9,7 +9,7 @@ import type { DatasetId, TargetId, UserId } from '../../engine/model/ids.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { Lease } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectSource, PutOptions } from '../../engine/ports/object-store.ts';
-import { PLUGIN_FAULT_TRIES } from '../../engine/ports/plugin-client.ts';
+import { PLUGIN_FAULT_ATTEMPTS } from '../../engine/ports/plugin-client.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import { FakeCatalog } from '../fakes/fake-catalog.ts';
@@ -178,7 +178,7 @@ export class World {
 
   /** So much failed around the dataset that a lane may have given up. */
   mayHaveGivenUp(dataset: DatasetId): boolean {
-    return this.scheduler.strikesOn(dataset) >= PLUGIN_FAULT_TRIES;
+    return this.scheduler.strikesOn(dataset) >= PLUGIN_FAULT_ATTEMPTS;
   }
 
   /** Planted: nothing is uninstalled where something is to be installed. */

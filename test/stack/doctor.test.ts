@@ -74,25 +74,25 @@ t.test('RabbitMQ: nothing declared, as configured, with other settings, refused'
     {
       severity: 'fault',
       wrong: 'exchange changes-exchange is there with other settings',
-      mend: 'make installer.queueBroker.global.exchange agree with the broker, or delete it there so that it is made anew',
+      fix: 'make installer.queueBroker.global.exchange agree with the broker, or delete it there so that it is made anew',
     },
     {
       severity: 'fault',
       wrong: 'queue changes-queue is there with other settings',
-      mend: 'make installer.queueBroker.global.queue agree with the broker, or delete it there so that it is made anew',
+      fix: 'make installer.queueBroker.global.queue agree with the broker, or delete it there so that it is made anew',
     },
   ]);
   const stranger = await look(rabbitCheck({ ...broker, password: 'planted-password' }, systemClock));
   t.match(stranger, {
     status: 'failed',
     problems: [
-      { wrong: /ACCESS_REFUSED/, mend: /^correct installer\.queueBroker\.global\.connection\.username and password/ },
+      { wrong: /ACCESS_REFUSED/, fix: /^correct installer\.queueBroker\.global\.connection\.username and password/ },
     ],
   });
   t.notMatch(JSON.stringify(stranger), /planted-password/);
   const untrusted = { ...broker, port: rabbitmq.tlsPort, tls: { rejectUnauthorized: true } };
   t.match((await look(rabbitCheck(untrusted, systemClock))).problems, [
-    { mend: /authority that signed it into installer\.queueBroker\.global\.connection\.tlsOptions\.caFile$/ },
+    { fix: /authority that signed it into installer\.queueBroker\.global\.connection\.tlsOptions\.caFile$/ },
   ]);
 });
 
@@ -118,22 +118,22 @@ t.test(
       },
       systemClock,
     );
-    const mend = /^below cn=databases,dc=example,dc=test there must be exactly one entry of this cn/;
-    t.match((await look(lookedUp)).problems, [{ wrong: /cn=genes .*: there is none$/, mend }]);
+    const fix = /^below cn=databases,dc=example,dc=test there must be exactly one entry of this cn/;
+    t.match((await look(lookedUp)).problems, [{ wrong: /cn=genes .*: there is none$/, fix }]);
     const classes = ['PostgresServiceContext'];
     // Port 9 of this machine: there is no database.
     const attributes = { pgConnectionParam: ['host=127.0.0.1', 'port=9', 'dbname=genes'] };
     slapd.put({ cn: 'genes', classes, attributes });
     t.match(await look(lookedUp), {
-      problems: [{ wrong: /database genes at 127\.0\.0\.1:9: .*ECONNREFUSED/, mend: /^nothing listens there/ }],
+      problems: [{ wrong: /database genes at 127\.0\.0\.1:9: .*ECONNREFUSED/, fix: /^nothing listens there/ }],
     });
     slapd.put({ cn: 'other', classes: ['applicationProcess'], attributes: {} });
     slapd.put({ cn: 'genes', classes, attributes, below: 'cn=other' });
-    t.match((await look(lookedUp)).problems, [{ wrong: /there are 2, and there must be one$/, mend }]);
+    t.match((await look(lookedUp)).problems, [{ wrong: /there are 2, and there must be one$/, fix }]);
     const secure = { servers: [{ host: '127.0.0.1', port: slapd.tlsPort }], baseDn: BASE_DN };
     const distrusting = new LdapDirectory({ ...secure, tls: { rejectUnauthorized: true } });
     t.match((await look(directoryCheck({ ...section, ...secure }, distrusting))).problems, [
-      { mend: /authority that signed it into installer\.ldap\.tlsOptions\.caFile$/ },
+      { fix: /authority that signed it into installer\.ldap\.tlsOptions\.caFile$/ },
     ]);
   },
 );
@@ -149,7 +149,7 @@ t.test('Kafka: topics that are there, and topics that are not and cannot be made
   t.match((await look(kafkaCheck(settings, ['import-triggers', 'share-triggers']))).problems, [
     {
       wrong: /^topics are missing and may not be made by us \(.+\): share-triggers$/,
-      mend: /kafka-topics\.sh --bootstrap-server .+ --create --topic share-triggers --partitions 6$/,
+      fix: /kafka-topics\.sh --bootstrap-server .+ --create --topic share-triggers --partitions 6$/,
     },
   ]);
 });
@@ -179,24 +179,24 @@ t.test('radosgw: bucket, secret, notifications', async (t) => {
     {
       severity: 'fault',
       wrong: 'the bucket announces nothing of ObjectCreated and ObjectRemoved',
-      mend: 'give it a notification of s3:ObjectCreated:* and s3:ObjectRemoved:* into the exchange of installer.queueBroker',
+      fix: 'give it a notification of s3:ObjectCreated:* and s3:ObjectRemoved:* into the exchange of installer.queueBroker',
     },
   ]);
   await withChannel((channel) => channel.assertExchange('notified', 'topic', { durable: true }));
   await radosgw.notifyAmqp(bucketName, { amqpPort: rabbitmq.port, exchange: 'notified', topic: 'changes' });
   t.match(await of({}), { status: 'ok', says: 'notifies arn:aws:sns:default::changes', problems: [] });
   t.match((await of({ bucketName: 'missing-bucket' })).problems, [
-    { wrong: /NoSuchBucket/, mend: /^make the bucket \(aws s3 mb s3:\/\/missing-bucket, / },
+    { wrong: /NoSuchBucket/, fix: /^make the bucket \(aws s3 mb s3:\/\/missing-bucket, / },
   ]);
   const wrong = await of({ secretKey: 'planted-secret' });
   t.match(wrong.problems, [
-    { wrong: /SignatureDoesNotMatch/, mend: /^correct installer\.objectStore\.accessToken and secretKey/ },
+    { wrong: /SignatureDoesNotMatch/, fix: /^correct installer\.objectStore\.accessToken and secretKey/ },
   ]);
   t.notMatch(JSON.stringify(wrong), /planted-secret/);
   t.match((await of({ https: true, server: { host: radosgw.host, port: radosgw.tlsPort } })).problems, [
-    { mend: /authority that signed it into installer\.objectStore\.tlsOptions\.caFile$/ },
+    { fix: /authority that signed it into installer\.objectStore\.tlsOptions\.caFile$/ },
   ]);
   t.match((await of({ https: true })).problems, [
-    { mend: /^it does not speak TLS on this port: correct installer\.objectStore\.https/ },
+    { fix: /^it does not speak TLS on this port: correct installer\.objectStore\.https/ },
   ]);
 });

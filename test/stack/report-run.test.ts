@@ -64,7 +64,7 @@ async function setup(t: Test, limits: Partial<FormatterOptions> = {}) {
   const make = async (config: BlastConfig, attempt = 1) => {
     const configuration = resolveConfig(config);
     const id = reportJobId(configuration, job);
-    const claim = { id, queryId: QUERY, configuration, fingerprint, attempt, tries: 0, waitedMs: 0, tenant };
+    const claim = { id, queryId: QUERY, configuration, fingerprint, attempt, attempts: 0, waitedMs: 0, tenant };
     const outcome = await runReport(claim, { run, clock, log, random: () => 0 }, signal);
     t.strictSame(await readdir(work).catch(() => []), []);
     const bytesOf = async (name: string): Promise<Buffer> => {

@@ -29,7 +29,7 @@ const PAGES: Readonly<Record<Service, Page>> = {
       codes: 'Status codes',
       admin: 'Administrator records',
       ours: 'Calls beyond the contract',
-      lifecycle: 'Lifecycle',
+      lifecycle: 'Actor',
       authentication: 'Authentication',
       errors: 'Errors',
       limits: 'Limits',

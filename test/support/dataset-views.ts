@@ -13,7 +13,7 @@ import { propertyFiles } from '../../actors/dataset/site-targets.ts';
 import { storedShares } from '../../actors/dataset/stored-shares.ts';
 import type { UserId } from '../../engine/model/ids.ts';
 import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
-import type { ObjectVersion, ShareWords } from '../../engine/ports/catalog.ts';
+import type { ObjectVersion, StoredShare } from '../../engine/ports/catalog.ts';
 import type { InstallMessage } from '../../engine/ports/install-target.ts';
 import type { FakeDataset } from '../fakes/fake-catalog.ts';
 import type { FakeControlSchema } from '../fakes/fake-install-target.ts';
@@ -86,7 +86,7 @@ async function versionsOf(
 }
 
 /** `{recipient}: offer receipt`, each `-` while it is not said. */
-function sharesOf(shares: readonly ShareWords[]): { readonly shares?: Readonly<Record<string, string>> } {
+function sharesOf(shares: readonly StoredShare[]): { readonly shares?: Readonly<Record<string, string>> } {
   if (shares.length === 0) return {};
   const words = shares.map(({ recipient, offer = '-', receipt = '-' }) => [recipient, `${offer} ${receipt}`] as const);
   return { shares: Object.fromEntries(words) };

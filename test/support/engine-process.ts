@@ -54,7 +54,7 @@ export async function engineProcess(
 /** The jobs as an administrator sees them, oldest first. */
 export async function jobsSeen(db: Postgres): Promise<readonly JobView[]> {
   const rows = await db.query<{ [K in keyof JobView]: Exclude<JobView[K], undefined> | null }>(
-    `select lane, dataset_id as dataset, state, event_id as "eventId", again, alone, tries, crashes, failure, message
+    `select lane, dataset_id as dataset, state, event_id as "eventId", again, alone, attempts, crashes, failure, message
      from job order by id`,
   );
   return rows.map(

@@ -1,5 +1,5 @@
 // Stands before every port of a process and lets one call go wrong:
-//   crash   the process ends there: the call does not happen, and nothing that the process still tries gets through
+//   crash   the process ends there: the call does not happen, and nothing that the process still attempts gets through
 //   fail    the call does not happen, the process goes on
 //   mute    the call happens, its answer is lost, the process goes on
 

@@ -1,7 +1,7 @@
 // One data type, limits and tuning of the lanes in tests.
 
 import { DataTypes } from '../../engine/model/data-types.ts';
-import { Tunable } from '../../engine/runtime/tunable.ts';
+import { LiveSetting } from '../../engine/runtime/live-setting.ts';
 import { PLASMO, TOXO } from './dataset-samples.ts';
 
 /** Bytes of one upload and of one of its files; entries. */
@@ -11,10 +11,10 @@ export const LIMITS = {
   url: { maxUploadBytes: 200_000, quotaBytes: 500_000, atOnce: 1 },
 };
 const MAX_FILE_BYTES = 100_000;
-const RETRY = { tries: 12, baseMs: 1_000, maxMs: 600_000 };
+const RETRY = { attempts: 12, baseMs: 1_000, maxMs: 600_000 };
 export const TUNING = { inMemoryQueueSize: 4, workerCount: 2, retry: RETRY };
 /** The same for every lane. */
-export const TUNINGS = new Tunable({
+export const TUNINGS = new LiveSetting({
   softDelete: TUNING,
   upload: TUNING,
   import: TUNING,

@@ -20,7 +20,7 @@ import {
   SHARE_OBJECTS,
   shareKey,
 } from '../../engine/model/object-key.ts';
-import type { ShareWords } from '../../engine/ports/catalog.ts';
+import type { StoredShare } from '../../engine/ports/catalog.ts';
 import type { ControlState, InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome, Jobs, Lease } from '../../engine/ports/jobs.ts';
 import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
@@ -226,7 +226,7 @@ export class LaneWorld {
   }
 
   /** Puts what owner and recipient say about a share into the store, the offer first. */
-  async share(at: DatasetAddress, { recipient, offer, receipt }: ShareWords): Promise<void> {
+  async share(at: DatasetAddress, { recipient, offer, receipt }: StoredShare): Promise<void> {
     const words = { 'share-offer.json': offer, 'share-receipt.json': receipt } as const;
     for (const object of SHARE_OBJECTS) {
       const word = words[object];
@@ -274,7 +274,7 @@ export class LaneWorld {
     return Object.fromEntries([...entries].map(([path, bytes]) => [path, bytes.toString()]));
   }
 
-  /** What is left of tries: `target kind tries`. */
+  /** What is left of attempts: `target kind attempts`. */
   /** What the target itself says. */
   async state(at: DatasetAddress, id: TargetId): Promise<ControlState> {
     const target = this.targets.get(id);
@@ -284,7 +284,9 @@ export class LaneWorld {
 
   async attempts(at: DatasetAddress): Promise<string[]> {
     const attempts = await this.catalog.attempts(at.dataset, never);
-    return attempts.map(({ target, kind, tries, started }) => `${target} ${kind} ${tries}${started ? ' started' : ''}`);
+    return attempts.map(
+      ({ target, kind, attempts, started }) => `${target} ${kind} ${attempts}${started ? ' started' : ''}`,
+    );
   }
 
   /** Calls of the plugin: `kind target`. */

@@ -21,7 +21,7 @@ export async function freePorts(count: number): Promise<readonly number[]> {
 }
 
 export async function freePortsInARow(count: number): Promise<readonly number[]> {
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let attempts = 0; attempts < TRIES; attempts++) {
     const first = RANGE.from + Math.floor(Math.random() * (RANGE.to - RANGE.from));
     const ports = Array.from({ length: count }, (_, offset) => first + offset);
     if ((await Promise.all(ports.map(isFree))).every(Boolean)) return ports;

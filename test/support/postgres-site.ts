@@ -20,7 +20,7 @@ import { Postgres } from '../../engine/adapters/postgres/postgres.ts';
 import { PostgresInstance } from '../../engine/adapters/postgres/postgres-instance.ts';
 import { PostgresInstallTarget } from '../../engine/adapters/sites/install-target-postgres.ts';
 import { CountedStore } from '../../engine/adapters/uploads/counted-store.ts';
-import { PostgresKeptBytes } from '../../engine/adapters/uploads/kept-bytes-postgres.ts';
+import { PostgresKeptBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import { PostgresUploads } from '../../engine/adapters/uploads/uploads-postgres.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';

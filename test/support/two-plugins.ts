@@ -41,8 +41,8 @@ export function twoPluginJobs() {
     );
     await clock.settle();
   };
-  /** `dataset state tries`, oldest first. */
-  const rows = () => table.rows.map(({ dataset, state, tries }) => `${dataset} ${state} ${tries}`);
+  /** `dataset state attempts`, oldest first. */
+  const rows = () => table.rows.map(({ dataset, state, attempts }) => `${dataset} ${state} ${attempts}`);
   return { clock, table, jobs, enqueue, rows };
 }
 

@@ -28,7 +28,7 @@ export interface ReportedJob {
   /** Decimal text, because it may exceed 2^53. */
   readonly owner: string;
   readonly state: JobState;
-  readonly tries: number;
+  readonly attempts: number;
   readonly eventId: number;
   readonly message?: string;
   readonly runAt?: string;

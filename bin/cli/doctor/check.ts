@@ -6,7 +6,7 @@ export interface Problem {
   /** A sentence without secrets. */
   readonly wrong: string;
   /** What the operator should do about it. */
-  readonly mend: string;
+  readonly fix: string;
 }
 
 export interface Findings {
@@ -28,8 +28,8 @@ export interface Check {
   readonly explain: (error: unknown) => string;
 }
 
-export const fault = (wrong: string, mend: string): Problem => ({ severity: 'fault', wrong, mend });
-export const warning = (wrong: string, mend: string): Problem => ({ severity: 'warning', wrong, mend });
+export const fault = (wrong: string, fix: string): Problem => ({ severity: 'fault', wrong, fix });
+export const warning = (wrong: string, fix: string): Problem => ({ severity: 'warning', wrong, fix });
 
 /** As written in a URL. */
 export const hostPort = ({ host, port }: { readonly host: string; readonly port: number }): string =>

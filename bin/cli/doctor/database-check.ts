@@ -4,7 +4,7 @@
 import type { Migration } from '../../../engine/adapters/migrations/migrations.ts';
 import { migrationState } from '../../../engine/adapters/migrations/migrations.ts';
 import { type PostgresOptions, type Sql, sqlState } from '../../../engine/adapters/postgres/postgres.ts';
-import { visitPostgres } from '../../../engine/adapters/postgres/postgres-visit.ts';
+import { withConnection } from '../../../engine/adapters/postgres/with-connection.ts';
 import { Failure } from '../../../engine/runtime/failure.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
 import { type Check, type Findings, fault, hostPort, type Problem } from './check.ts';
@@ -48,7 +48,7 @@ export function databaseCheck({ uses, where, locate, explainLocate }: DatabaseCh
     async look(signal) {
       options = undefined;
       options = await locate(signal);
-      const found = await visitPostgres(options, (sql) => lookInto(sql, uses, clock), signal);
+      const found = await withConnection(options, (sql) => lookInto(sql, uses, clock), signal);
       return { ...found, where: `${hostPort(options)}/${options.database}` };
     },
     explain: (error) => (options ? explain(error, options, uses[0].key) : explainLocate(error)),

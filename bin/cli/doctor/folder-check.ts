@@ -71,14 +71,14 @@ export function roomOf(
 ): { readonly says: string; readonly problems: readonly Problem[] } {
   const freeBytes = bavail * bsize;
   const says = `${gib(freeBytes)} free`;
-  const mend = `make room${elsewhere}`;
+  const fix = `make room${elsewhere}`;
   const problems = [
-    ...(freeBytes === 0 ? [fault('its disk is full', mend)] : []),
+    ...(freeBytes === 0 ? [fault('its disk is full', fix)] : []),
     ...(freeBytes > 0 && freeBytes < wantedBytes
-      ? [warning(`${says}, less than the ${gib(wantedBytes)} it may need at once`, mend)]
+      ? [warning(`${says}, less than the ${gib(wantedBytes)} it may need at once`, fix)]
       : []),
     // Some file systems do not count inodes.
-    ...(files > 0 && ffree === 0 ? [fault('its disk takes no more files', mend)] : []),
+    ...(files > 0 && ffree === 0 ? [fault('its disk takes no more files', fix)] : []),
   ];
   return { says, problems };
 }

@@ -29,10 +29,10 @@ export function kafkaCheck(settings: KafkaSettings, topics: readonly string[]): 
         ...(missing.length > 0 && refused === undefined ? [`made at the first start: ${missing.join(', ')}`] : []),
       ].join('; ');
       if (refused === undefined) return { says, problems: [] };
-      const mend = `at least one partition for each process that shall share a lane: ${commands.join('; ')}`;
+      const fix = `at least one partition for each process that shall share a lane: ${commands.join('; ')}`;
       return {
         says,
-        problems: [fault(`topics are missing and may not be made by us (${refused}): ${missing.join(', ')}`, mend)],
+        problems: [fault(`topics are missing and may not be made by us (${refused}): ${missing.join(', ')}`, fix)],
       };
     },
     explain: (error) =>

@@ -31,17 +31,17 @@ export const machineCheck = ({ wantedFiles }: MachineOptions): Check => ({
 /** Exported for its test. */
 export function nodeProblems(version: string): readonly Problem[] {
   if (Number.parseInt(version, 10) >= OLDEST_NODE) return [];
-  const mend = `run longshore with Node.js ${OLDEST_NODE} or later; npm ci brings one that is tested`;
-  return [fault(`Node.js ${version} is too old`, mend)];
+  const fix = `run longshore with Node.js ${OLDEST_NODE} or later; npm ci brings one that is tested`;
+  return [fault(`Node.js ${version} is too old`, fix)];
 }
 
 /** Exported for its test. */
 export function filesProblems(limit: number | undefined, wanted: number): readonly Problem[] {
   if (limit === undefined || limit >= Math.max(wanted, FEWEST_FILES)) return [];
-  const mend = `ulimit -n ${wanted}, LimitNOFILE=${wanted} in a unit of systemd, or --ulimit nofile=${wanted} for a container`;
+  const fix = `ulimit -n ${wanted}, LimitNOFILE=${wanted} in a unit of systemd, or --ulimit nofile=${wanted} for a container`;
   return limit < FEWEST_FILES
-    ? [fault(`only ${limit} files may be open at once`, mend)]
-    : [warning(`${limit} files may be open at once, and the configuration may want ${wanted}`, mend)];
+    ? [fault(`only ${limit} files may be open at once`, fix)]
+    : [warning(`${limit} files may be open at once, and the configuration may want ${wanted}`, fix)];
 }
 
 /** The effective (soft) limit. Undefined when there is none, or when it cannot be read. */

@@ -51,13 +51,13 @@ async function notifications(connection: S3Connection, signal: AbortSignal): Pro
   try {
     const what = 'reading its notifications';
     found = notificationsOf(
-      await connection.exchange(what, signal, (_exchange, client) => client.getBucketNotification(connection.bucket)),
+      await connection.call(what, signal, (_call, client) => client.getBucketNotification(connection.bucket)),
     );
   } catch (error) {
     signal.throwIfAborted();
-    const mend =
+    const fix =
       'see for yourself that the bucket announces what is created and removed to the exchange of installer.queueBroker';
-    return { problems: [warning(`its notifications cannot be read: ${messageOf(error)}`, mend)] };
+    return { problems: [warning(`its notifications cannot be read: ${messageOf(error)}`, fix)] };
   }
   const silent = NEEDED.filter((kind) => !found.some(({ events }) => events.some((event) => event.includes(kind))));
   const problems: Problem[] =

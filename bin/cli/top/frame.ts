@@ -34,7 +34,7 @@ const JOBS: readonly Column[] = [
   { head: 'state', whole: true },
   { head: 'dataset', whole: true },
   right('age'),
-  right('tries'),
+  right('attempts'),
   { head: 'message' },
 ];
 
@@ -122,5 +122,5 @@ const daemonRow = (one: Overview['daemons'][number]): readonly (string | number)
 
 const jobRow = (job: NonNullable<Overview['oldestJobs']>[number], now: number): readonly (string | number)[] => [
   ...[job.id, job.lane, job.state, job.datasetId, duration(Math.max(0, now - Date.parse(job.created)) / 1_000)],
-  ...[job.tries, job.message ?? ''],
+  ...[job.attempts, job.message ?? ''],
 ];

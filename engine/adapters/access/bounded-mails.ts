@@ -22,10 +22,10 @@ interface Slot {
 const DAY = "interval '24 hours'";
 
 const TELL_NEWEST = `
-update outbox set draft = $2::jsonb where about = $1 and tries = 0 and not dead returning mail_id`;
+update outbox set draft = $2::jsonb where about = $1 and attempts = 0 and not dead returning mail_id`;
 
 const TELL_NEWEST_UNSENT = `
-update outbox set draft = $2::jsonb, failure = $3 where about = $1 and tries = 0 and dead returning mail_id`;
+update outbox set draft = $2::jsonb, failure = $3 where about = $1 and attempts = 0 and dead returning mail_id`;
 
 const NEXT_DUE = `
 insert into mail_tally as t (kind, key, at, mails) values ('record', $1, $2, 1)

@@ -17,7 +17,7 @@ interface MailRow {
   readonly mail_id: number;
   readonly message_key: string;
   readonly draft: StoredDraft;
-  readonly tries: number;
+  readonly attempts: number;
 }
 
 /** Runs in the transaction of the change that the mails report. */
@@ -38,8 +38,8 @@ export async function queueMails(sql: Sql, mails: readonly MailDraft[], due: Dat
 const CLAIM = `
   with chosen as materialized (
     select mail_id from outbox where not dead and due <= $1 order by due, mail_id limit $3 for update skip locked)
-  update outbox o set due = $2, tries = tries + 1 from chosen c where o.mail_id = c.mail_id
-  returning o.mail_id, o.message_key, o.draft, o.tries`;
+  update outbox o set due = $2, attempts = attempts + 1 from chosen c where o.mail_id = c.mail_id
+  returning o.mail_id, o.message_key, o.draft, o.attempts`;
 
 export class PostgresOutbox implements Outbox {
   readonly #db: Sql;
@@ -52,7 +52,12 @@ export class PostgresOutbox implements Outbox {
     signal.throwIfAborted();
     const rows = await this.#db.query<MailRow>(CLAIM, [now, until, limit]);
     return rows
-      .map((row) => ({ id: row.mail_id, messageKey: row.message_key, draft: draftOf(row.draft), tries: row.tries }))
+      .map((row) => ({
+        id: row.mail_id,
+        messageKey: row.message_key,
+        draft: draftOf(row.draft),
+        attempts: row.attempts,
+      }))
       .sort((a, b) => a.id - b.id);
   }
 
@@ -64,7 +69,7 @@ export class PostgresOutbox implements Outbox {
   async postpone(id: number, due: Date, counted: boolean, failure: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await this.#db.query(
-      `update outbox set due = $2, failure = $3, tries = case when $4 then tries else greatest(tries - 1, 0) end
+      `update outbox set due = $2, failure = $3, attempts = case when $4 then attempts else greatest(attempts - 1, 0) end
        where mail_id = $1`,
       [id, due, storableText(failure), counted],
     );

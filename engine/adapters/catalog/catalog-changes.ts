@@ -2,7 +2,7 @@
 // CTEs that hang on the update.
 
 import type { DatasetId } from '../../model/ids.ts';
-import type { CatalogChange, ObjectVersion, ShareWords, SyncPart } from '../../ports/catalog.ts';
+import type { CatalogChange, ObjectVersion, StoredShare, SyncPart } from '../../ports/catalog.ts';
 import type { SqlParameters } from '../postgres/sql-parameters.ts';
 import { storableText } from '../postgres/storable-text.ts';
 import { type Assignments, documentColumns, replaceLinks } from './dataset-document.ts';
@@ -89,12 +89,12 @@ function changeParts(dataset: DatasetId, change: CatalogChange, parameters: SqlP
         do update set status = excluded.status, messages = excluded.messages, updated = excluded.updated)`);
     case 'attempt':
       return childOnly(`attempt_${parameters.values.length} as (
-        insert into install_attempt (dataset_id, target_id, kind, tries, not_before, started)
+        insert into install_attempt (dataset_id, target_id, kind, attempts, not_before, started)
         select f.dataset_id, ${parameters.add(change.target, 'text')}, ${parameters.add(change.kind, 'text')},
-          ${parameters.add(change.tries, 'integer')}, ${parameters.add(change.notBefore ?? null, 'timestamptz')},
+          ${parameters.add(change.attempts, 'integer')}, ${parameters.add(change.notBefore ?? null, 'timestamptz')},
           ${parameters.add(change.started, 'boolean')}
         from changed f on conflict (dataset_id, target_id, kind)
-        do update set tries = excluded.tries, not_before = excluded.not_before, started = excluded.started)`);
+        do update set attempts = excluded.attempts, not_before = excluded.not_before, started = excluded.started)`);
     case 'attemptOver':
       return childOnly(`attempt_${parameters.values.length} as (
         delete from install_attempt a using changed f
@@ -149,7 +149,7 @@ function fileParts(
   };
 }
 
-function shareCtes(shares: readonly ShareWords[], parameters: SqlParameters): readonly string[] {
+function shareCtes(shares: readonly StoredShare[], parameters: SqlParameters): readonly string[] {
   const last = [...new Map(shares.map((share) => [share.recipient, share])).values()];
   const recipients = parameters.add(
     last.map((share) => share.recipient),

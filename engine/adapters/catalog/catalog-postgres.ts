@@ -18,13 +18,13 @@ import { DATASET_COLUMNS, type DatasetRow, datasetRecord } from './dataset-row.t
 const FIND = `select ${DATASET_COLUMNS} from dataset d where d.dataset_id = $1`;
 
 const ATTEMPTS = `
-  select target_id, kind, tries, not_before, started from install_attempt
+  select target_id, kind, attempts, not_before, started from install_attempt
   where dataset_id = $1 order by target_id, kind`;
 
 interface AttemptRow {
   readonly target_id: TargetId;
   readonly kind: InstallKind;
-  readonly tries: number;
+  readonly attempts: number;
   readonly not_before: Date | null;
   readonly started: boolean;
 }
@@ -123,7 +123,7 @@ export class PostgresCatalog implements Catalog {
     return rows.map((row) => ({
       target: row.target_id,
       kind: row.kind,
-      tries: row.tries,
+      attempts: row.attempts,
       notBefore: row.not_before ?? undefined,
       started: row.started,
     }));

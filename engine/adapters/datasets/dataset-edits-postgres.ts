@@ -2,7 +2,7 @@
 
 import type { DatasetId } from '../../model/ids.ts';
 import type { FileEntry } from '../../model/metadata.ts';
-import type { ShareWords } from '../../ports/catalog.ts';
+import type { StoredShare } from '../../ports/catalog.ts';
 import type { DatasetEdit, DatasetEdits, DecidedEdit, EditableDataset } from '../../ports/dataset-edits.ts';
 import { messageOf, transient } from '../../runtime/failure.ts';
 import { changeCtes } from '../catalog/catalog-changes.ts';
@@ -42,7 +42,7 @@ const DELETE_OLDER = `
 const TRACE = 'update dataset set traceparent = $2 where dataset_id = $1';
 
 interface EditableRow extends DatasetRow {
-  readonly shares: [ShareWords['recipient'], ShareWords['offer'] | null, ShareWords['receipt'] | null][] | null;
+  readonly shares: [StoredShare['recipient'], StoredShare['offer'] | null, StoredShare['receipt'] | null][] | null;
   readonly files: [FileFolderName, name: string, size: number][] | null;
   readonly newer: [DatasetId, failed: boolean] | null;
   readonly older: DatasetId[] | null;

@@ -21,7 +21,7 @@ const COMPLETE_AND_FETCH =
 /** SQLSTATE deadlock_detected: the whole statement was rolled back, and the other participants went on. */
 const DEADLOCK = '40P01';
 /** Each attempt costs the server its deadlock_timeout, one second. */
-const DEADLOCK_TRIES = 3;
+const DEADLOCK_ATTEMPTS = 3;
 
 interface ClaimedRow {
   readonly id: number;
@@ -30,7 +30,7 @@ interface ClaimedRow {
   readonly event_id: number;
   readonly source: ClaimedJob['source'];
   readonly type: string | null;
-  readonly tries: number;
+  readonly attempts: number;
   readonly crashes: number;
   readonly alone: boolean;
   readonly token: number;
@@ -78,11 +78,11 @@ export async function completeAndFetchJobs(
 }
 
 async function repeatedAfterDeadlock(db: Sql, values: readonly unknown[]): Promise<(ClaimedRow | LastRow)[]> {
-  for (let tries = 1; ; tries++) {
+  for (let attempts = 1; ; attempts++) {
     try {
       return await db.query<ClaimedRow | LastRow>(COMPLETE_AND_FETCH, values, 'complete-and-fetch');
     } catch (error) {
-      if (sqlState(error) !== DEADLOCK || tries === DEADLOCK_TRIES) throw error;
+      if (sqlState(error) !== DEADLOCK || attempts === DEADLOCK_ATTEMPTS) throw error;
     }
   }
 }
@@ -101,7 +101,7 @@ function outcomeOf(outcome: JobOutcome) {
       return {
         outcome: 'retry',
         delay_ms: outcome.delayMs,
-        counted: outcome.countTry,
+        counted: outcome.countsAttempt,
         failure: 'transient',
         message: outcome.message,
       };
@@ -122,7 +122,7 @@ function claimedJob(lane: LaneName, row: ClaimedRow): ClaimedJob {
     owner: row.owner,
     eventId: row.event_id,
     source: row.source,
-    tries: row.tries,
+    attempts: row.attempts,
     crashes: row.crashes,
     alone: row.alone,
     type: row.type ?? undefined,

@@ -11,7 +11,7 @@ const LIST = `
 with matching as (
   select count(*) as total from job where ($1::text is null or lane = $1) and ($2::text is null or state = $2))
 select m.total, j.* from matching m left join lateral (
-  select id, lane, dataset_id, owner::text as owner, state, tries, event_id, message,
+  select id, lane, dataset_id, owner::text as owner, state, attempts, event_id, message,
     nullif(run_at, 'infinity') as run_at, created_at
   from job where ($1::text is null or lane = $1) and ($2::text is null or state = $2)
   order by id limit $3 offset $4) j on true
@@ -25,7 +25,7 @@ const RETRY = `
 with found as materialized (
   select id, state from job where id = $1 for update),
 retried as (
-  update job j set state = 'queued', run_at = now(), failure = null, message = null, tries = 0, crashes = 0,
+  update job j set state = 'queued', run_at = now(), failure = null, message = null, attempts = 0, crashes = 0,
     alone = false, again = false
   from found f where j.id = f.id and f.state in ('delayed', 'dead')
   returning j.lane, j.dataset_id),
@@ -36,7 +36,7 @@ reopened_upload as (
   update dataset d set upload_status = 'running', upload_message = null
   from retried r where d.dataset_id = r.dataset_id and r.lane = 'upload' and d.upload_status = 'failed'),
 due_attempts as (
-  update install_attempt a set not_before = null, tries = 0
+  update install_attempt a set not_before = null, attempts = 0
   from retried r
   where a.dataset_id = r.dataset_id
     and a.kind = case r.lane when 'install' then 'data' when 'updateMeta' then 'meta' end),
@@ -53,7 +53,7 @@ interface ListRow {
   readonly dataset_id: DatasetId;
   readonly owner: UserId;
   readonly state: JobState;
-  readonly tries: number;
+  readonly attempts: number;
   readonly event_id: number;
   readonly message: string | null;
   readonly run_at: Date | null;
@@ -82,7 +82,7 @@ export class PostgresJobAdmin implements JobAdmin {
               dataset: row.dataset_id,
               owner: row.owner,
               state: row.state,
-              tries: row.tries,
+              attempts: row.attempts,
               eventId: row.event_id,
               message: row.message ?? undefined,
               runAt: row.run_at ?? undefined,

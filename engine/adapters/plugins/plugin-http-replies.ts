@@ -3,7 +3,7 @@
 
 import { parseJson } from '../../model/json.ts';
 import { decodeDocument } from '../../model/utf8.ts';
-import { PLUGIN_FAULT_TRIES, type PluginFailure, type Validation } from '../../ports/plugin-client.ts';
+import { PLUGIN_FAULT_ATTEMPTS, type PluginFailure, type Validation } from '../../ports/plugin-client.ts';
 import { defect, Failure, transient } from '../../runtime/failure.ts';
 import { withoutInside } from '../../runtime/public-message.ts';
 
@@ -65,7 +65,7 @@ export function unexpectedCode(code: number, text: string, where: string, script
   const message = `${where}: HTTP ${code}${said === '' ? '' : ` (${said})`}`;
   if (code === 502) return transient(message, { unanswered: true });
   // The gateway timed out while the server worked on the call.
-  if (code === 504) return transient(message, { maxTries: PLUGIN_FAULT_TRIES });
+  if (code === 504) return transient(message, { maxAttempts: PLUGIN_FAULT_ATTEMPTS });
   // The work may be partly done, and the plugin is not at fault: counts as an ordinary attempt.
   if (code === 503 && scriptRan) return transient(message);
   // The server did not accept the call: waiting must not use up an attempt.
@@ -85,7 +85,7 @@ export interface AnswerTimes {
 export function connectionFailure(error: unknown, where: string, { headMs, idleMs }: AnswerTimes): unknown {
   if (error instanceof Failure) return error;
   const code = codeOf(error);
-  const late = { cause: error, maxTries: PLUGIN_FAULT_TRIES };
+  const late = { cause: error, maxAttempts: PLUGIN_FAULT_ATTEMPTS };
   if (code === 'UND_ERR_HEADERS_TIMEOUT') return transient(`${where}: time-out, no answer within ${headMs} ms`, late);
   if (code === 'UND_ERR_BODY_TIMEOUT')
     return transient(`${where}: time-out, the answer stood still for ${idleMs} ms`, late);

@@ -6,7 +6,7 @@ import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
-import { SCRIPT_RAN } from '../../../engine/model/plugin-protocol.ts';
+import { SCRIPT_RAN } from '../../model/plugin-protocol.ts';
 import { passedOn } from '../../model/traceparent.ts';
 import type {
   ImportReply,

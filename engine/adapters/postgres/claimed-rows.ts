@@ -5,9 +5,9 @@
 // longer runs, or is the one that claims. A consumer has no batch in hand while it claims, so rows with its id are left from a
 // claim or delete whose response was lost.
 
-import { Bell } from '../../runtime/bell.ts';
 import { kindOf, transient } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
+import { Notifier } from '../../runtime/notifier.ts';
 import { type Backoff, DELAYS, persisting } from '../../runtime/retry.ts';
 import type { Clock } from '../../runtime/time.ts';
 import type { Postgres } from './postgres.ts';
@@ -55,16 +55,16 @@ export class ClaimedRows {
     signal: AbortSignal,
   ): Promise<void> {
     const consumer = ++this.#last;
-    const bell = new Bell();
-    bell.ringOn(signal);
-    const stopListening = this.#instance.listen(from.channel, () => bell.ring());
+    const notifier = new Notifier();
+    notifier.notifyOn(signal);
+    const stopListening = this.#instance.listen(from.channel, () => notifier.notify());
     const turns = async (backoff: Backoff): Promise<void> => {
       while (!signal.aborted) {
         const turn = await this.#turn(from, consumer, handle, signal);
         if (turn === 'failed') throw transient(`rows of ${from.table} were not handed over`);
         backoff.succeeded();
         // Rows that came since it looked have rung.
-        if (turn === 'emptied') await bell.wait(this.#clock, POLL_MS);
+        if (turn === 'emptied') await notifier.wait(this.#clock, POLL_MS);
       }
     };
     // The turn has logged why.

@@ -1,4 +1,4 @@
-// LISTEN on one connection for any number of hearers. Notifications are only hints: whenever some may have been missed, every
+// LISTEN on one connection for any number of listeners. Notifications are only hints: whenever some may have been missed, every
 // hearer is called with undefined and must check for itself.
 
 import type pg from 'pg';
@@ -9,7 +9,7 @@ export type Hear = (payload: string | undefined) => void;
 
 export class PostgresListen {
   readonly #log: Logger;
-  readonly #hearers = new Map<string, Set<Hear>>();
+  readonly #listeners = new Map<string, Set<Hear>>();
   /** Channels that the current connection listens to. */
   readonly #heard = new Set<string>();
   #client: pg.Client | undefined;
@@ -27,14 +27,14 @@ export class PostgresListen {
   listen(channel: string, hear: Hear): () => void {
     // A new function for each call, so that the same `hear` can be registered twice.
     const hearer: Hear = (payload) => hear(payload);
-    const hearers = this.#hearers.get(channel) ?? new Set();
-    this.#hearers.set(channel, hearers.add(hearer));
+    const listeners = this.#listeners.get(channel) ?? new Set();
+    this.#listeners.set(channel, listeners.add(hearer));
     this.#inTurn(async () => {
       await this.#follow(channel);
       if (this.#heard.has(channel)) this.#call(hearer, channel, undefined);
     });
     return () => {
-      if (!hearers.delete(hearer)) return;
+      if (!listeners.delete(hearer)) return;
       this.#inTurn(() => this.#follow(channel));
     };
   }
@@ -47,7 +47,7 @@ export class PostgresListen {
       if (client === this.#client) this.#callAll(channel, payload ?? '');
     });
     this.#inTurn(async () => {
-      for (const channel of this.#hearers.keys()) {
+      for (const channel of this.#listeners.keys()) {
         await this.#follow(channel);
         if (this.#heard.has(channel)) this.#callAll(channel, undefined);
       }
@@ -60,10 +60,10 @@ export class PostgresListen {
     this.#heard.clear();
   }
 
-  /** Listens to the channel if it has hearers; otherwise stops. */
+  /** Listens to the channel if it has listeners; otherwise stops. */
   async #follow(channel: string): Promise<void> {
     const client = this.#client;
-    const wanted = (this.#hearers.get(channel)?.size ?? 0) > 0;
+    const wanted = (this.#listeners.get(channel)?.size ?? 0) > 0;
     if (!client || wanted === this.#heard.has(channel)) return;
     await client.query(`${wanted ? 'listen' : 'unlisten'} ${client.escapeIdentifier(channel)}`);
     if (client !== this.#client) return;
@@ -77,11 +77,11 @@ export class PostgresListen {
   }
 
   #callAll(channel: string, payload: string | undefined): void {
-    for (const hear of [...(this.#hearers.get(channel) ?? [])]) this.#call(hear, channel, payload);
+    for (const hear of [...(this.#listeners.get(channel) ?? [])]) this.#call(hear, channel, payload);
   }
 
   #call(hear: Hear, channel: string, payload: string | undefined): void {
-    if (!this.#hearers.get(channel)?.has(hear)) return;
+    if (!this.#listeners.get(channel)?.has(hear)) return;
     try {
       hear(payload);
     } catch (err) {

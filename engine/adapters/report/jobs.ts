@@ -231,7 +231,7 @@ async function queueAgain(
   { now, traceparent, tenant }: Pick<SubmitRules, 'now' | 'traceparent' | 'tenant'>,
 ): Promise<void> {
   await sql.query(
-    `update report_job set status = 'queued', run_at = $2, accessed_at = $2, tries = 0, started_at = null, ended_at = null,
+    `update report_job set status = 'queued', run_at = $2, accessed_at = $2, attempts = 0, started_at = null, ended_at = null,
        failure = null, stderr = null, traceparent = $3, tenant = $4
      where id = $1`,
     [id, now, traceparent ?? null, tenant],

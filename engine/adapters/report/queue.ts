@@ -25,7 +25,7 @@ update report_job set status = $4, holder = null, lease_until = null, ended_at =
 where ${HOLDS} returning id`;
 
 const AGAIN = `
-update report_job set status = 'queued', holder = null, lease_until = null, run_at = $4, tries = tries + $5,
+update report_job set status = 'queued', holder = null, lease_until = null, run_at = $4, attempts = attempts + $5,
   debris_to = attempt
 where ${HOLDS}`;
 
@@ -79,7 +79,7 @@ claimed as (
   update report_job j set status = 'in-progress', holder = $1, lease_until = now() + ${LEASE_TIME}, started_at = $2,
     attempt = j.attempt + 1, debris_to = nullif(j.attempt, 0)
   where j.id = any (array(select id from due))
-  returning j.id, j.query_id, j.configuration, j.fingerprint, j.attempt, j.tries, j.run_at, j.traceparent, j.tenant)
+  returning j.id, j.query_id, j.configuration, j.fingerprint, j.attempt, j.attempts, j.run_at, j.traceparent, j.tenant)
 select claimed.* from claimed join chosen using (id) order by chosen.turn, claimed.run_at, claimed.id`;
 
 const RENEW = `
@@ -95,7 +95,7 @@ interface ClaimRow {
   readonly configuration: ResolvedConfig;
   readonly fingerprint: string;
   readonly attempt: number;
-  readonly tries: number;
+  readonly attempts: number;
   readonly run_at: Date;
   readonly traceparent: string | null;
   readonly tenant: Tenant;
@@ -161,7 +161,7 @@ export class PostgresReportQueue implements ReportQueue {
         return;
       }
       case 'again':
-        await sql.query(AGAIN, [...held, outcome.from, outcome.countTry ? 1 : 0]);
+        await sql.query(AGAIN, [...held, outcome.from, outcome.countsAttempt ? 1 : 0]);
         await sql.query(`select pg_notify('${REPORT_CHANNEL}', '')`);
         return;
       default:
@@ -182,7 +182,7 @@ function claimOf(row: ClaimRow, now: Date): ReportClaim {
     configuration: row.configuration,
     fingerprint: row.fingerprint,
     attempt: row.attempt,
-    tries: row.tries,
+    attempts: row.attempts,
     tenant: row.tenant,
     waitedMs: now.getTime() - row.run_at.getTime(),
     ...(traceparent ? { traceparent } : {}),

@@ -4,7 +4,7 @@
 
 import { rejected, transient } from '../../runtime/failure.ts';
 import { codeOf } from '../directory/directory-store-fault.ts';
-import type { Exchange } from './s3-exchange.ts';
+import type { S3Call } from './s3-call.ts';
 
 /**
  * Of bytes at hand, so that each has its own deadline: a store that takes less than this in the time that it may be idle is
@@ -17,21 +17,21 @@ export async function* lastHeldBack(
   key: string,
   source: AsyncIterable<Uint8Array | string>,
   size: number,
-  exchange: Exchange,
+  call: S3Call,
 ): AsyncGenerator<Buffer, void, undefined> {
-  const { idleMs, answerMs } = exchange.times;
+  const { idleMs, answerMs } = call.times;
   let held: Buffer | undefined;
-  exchange.rest();
-  for await (const chunk of announced(key, source, size, exchange)) {
+  call.rest();
+  for await (const chunk of announced(key, source, size, call)) {
     if (held) {
-      exchange.expect(idleMs, 'room for more');
+      call.expect(idleMs, 'room for more');
       yield held;
-      exchange.rest();
+      call.rest();
     }
     held = chunk;
   }
-  exchange.commit();
-  exchange.expect(answerMs, 'an answer');
+  call.commit();
+  call.expect(answerMs, 'an answer');
   if (held) yield held;
 }
 
@@ -40,7 +40,7 @@ async function* announced(
   key: string,
   source: AsyncIterable<Uint8Array | string>,
   size: number,
-  exchange: Exchange,
+  call: S3Call,
 ): AsyncGenerator<Buffer, void, undefined> {
   let bytes = 0;
   try {
@@ -53,7 +53,7 @@ async function* announced(
     }
     if (bytes !== size) throw wrongSize(key, `${bytes} bytes`, size);
   } catch (error) {
-    exchange.cut(sourceFault(key, error));
+    call.cut(sourceFault(key, error));
     throw error;
   }
 }
@@ -61,16 +61,16 @@ async function* announced(
 /** @param commits false when more has to be said before an object is there */
 export async function* slicesOf(
   bytes: Uint8Array,
-  exchange: Exchange,
+  call: S3Call,
   commits: boolean,
 ): AsyncGenerator<Buffer, void, undefined> {
   for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
     const isLast = at + SLICE_BYTES >= bytes.length;
-    if (isLast && commits) exchange.commit();
-    exchange.expect(isLast ? exchange.times.answerMs : exchange.times.idleMs, isLast ? 'an answer' : 'room for more');
+    if (isLast && commits) call.commit();
+    call.expect(isLast ? call.times.answerMs : call.times.idleMs, isLast ? 'an answer' : 'room for more');
     yield asBuffer(bytes.subarray(at, at + SLICE_BYTES));
   }
-  if (bytes.length === 0 && commits) exchange.commit();
+  if (bytes.length === 0 && commits) call.commit();
 }
 
 /** A source that closed before its end was given up by whoever feeds it, who knows why. */

@@ -1,13 +1,13 @@
 // The bucket of an S3 store (Amazon's, MinIO, Ceph) over the `minio` client, which signs requests, finds the region and
 // knows path style from virtual hosts. What it holds whole in memory or repeats by itself is not used: requests go out one
-// by one through exchanges (s3-exchange.ts), bodies as streams.
+// by one through calls (s3-call.ts), bodies as streams.
 
 import { Agent, type IncomingMessage } from 'node:http';
 import { Agent as TlsAgent } from 'node:https';
 import { Readable } from 'node:stream';
 import { Client } from 'minio';
 import { type Clock, systemClock } from '../../runtime/time.ts';
-import { Exchange, S3_TIMES, type S3Times, s3Transport } from './s3-exchange.ts';
+import { S3_TIMES, S3Call, type S3Times, s3Transport } from './s3-call.ts';
 import { s3Fault } from './s3-fault.ts';
 
 /** Plain data: it goes to threads. */
@@ -43,7 +43,7 @@ export interface S3Request {
 /** What goes out with a request. Asked for once. */
 export interface S3Payload {
   readonly bytes: number;
-  readonly chunks: (exchange: Exchange) => AsyncIterable<Buffer>;
+  readonly chunks: (call: S3Call) => AsyncIterable<Buffer>;
 }
 
 /** Idle connections: below what servers allow, so that ours is the end that closes. */
@@ -90,28 +90,28 @@ export class S3Connection implements Disposable {
    * Works with the client under the signal and the deadlines; a fault is one of ours. `repeatable`: once more when the
    * connection turned out to have been closed while nobody used it.
    */
-  async exchange<T>(
+  async call<T>(
     what: string,
     signal: AbortSignal,
-    work: (exchange: Exchange, client: Client) => Promise<T>,
+    work: (call: S3Call, client: Client) => Promise<T>,
     repeatable = false,
   ): Promise<T> {
     const described = this.describe(what);
-    using exchange = new Exchange({ what: described, times: this.times, clock: this.clock }, signal);
+    using call = new S3Call({ what: described, times: this.times, clock: this.clock }, signal);
     try {
-      return await exchange.run(async () => {
+      return await call.run(async () => {
         // Kept: the client forgets what it found after any error.
         this.#client.region ??= await this.#client.getBucketRegionAsync(this.bucket);
-        return await work(exchange, this.#client);
+        return await work(call, this.#client);
       });
     } catch (error) {
-      if (repeatable && exchange.wasStale && !signal.aborted) return await this.exchange(what, signal, work);
-      throw exchange.fault ?? s3Fault(error, described, exchange.status);
+      if (repeatable && call.wasStale && !signal.aborted) return await this.call(what, signal, work);
+      throw call.fault ?? s3Fault(error, described, call.status);
     }
   }
 
-  /** Sends a request within an exchange; the answer's body is the caller's to read. */
-  async send(exchange: Exchange, client: Client, request: S3Request, payload?: S3Payload): Promise<IncomingMessage> {
+  /** Sends a request within a call; the answer's body is the caller's to read. */
+  async send(call: S3Call, client: Client, request: S3Request, payload?: S3Payload): Promise<IncomingMessage> {
     const { method, key, query, headers = {}, answers } = request;
     return await client.makeRequestStreamAsync(
       {
@@ -121,7 +121,7 @@ export class S3Connection implements Disposable {
         ...(key === undefined ? {} : { objectName: key }),
         ...(query === undefined ? {} : { query }),
       },
-      payload ? Readable.from(payload.chunks(exchange), { objectMode: false }) : '',
+      payload ? Readable.from(payload.chunks(call), { objectMode: false }) : '',
       '',
       [...answers],
       client.region ?? '',
@@ -132,13 +132,13 @@ export class S3Connection implements Disposable {
    * Asks the bucket something; the answer's body is the caller's to read. A refusal is tried once more: a listing of
    * thousands of pages should not fail because the store was busy for one of them.
    */
-  async query(exchange: Exchange, client: Client, query: string): Promise<IncomingMessage> {
+  async query(call: S3Call, client: Client, query: string): Promise<IncomingMessage> {
     const request = { method: 'GET', query, answers: [200] } as const;
     try {
-      return await this.send(exchange, client, request);
+      return await this.send(call, client, request);
     } catch (error) {
-      if (exchange.fault !== undefined || exchange.status === undefined) throw error;
-      return await this.send(exchange, client, request);
+      if (call.fault !== undefined || call.status === undefined) throw error;
+      return await this.send(call, client, request);
     }
   }
 

@@ -13,9 +13,9 @@ import { JoinedSignal } from '../../runtime/joined-signal.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { deadline } from '../../runtime/time.ts';
 import { unlessAborted } from '../../runtime/wait.ts';
+import type { S3Call } from './s3-call.ts';
 import { asBuffer, slicesOf, wrongSize } from './s3-chunks.ts';
 import { type S3Connection, textOf } from './s3-connection.ts';
-import type { Exchange } from './s3-exchange.ts';
 import { plainTag } from './s3-listing.ts';
 
 interface Part {
@@ -97,14 +97,14 @@ function put(
   commits: boolean,
   signal: AbortSignal,
 ): Promise<string> {
-  const work = async (exchange: Exchange, client: Client): Promise<string> => {
+  const work = async (call: S3Call, client: Client): Promise<string> => {
     const request = { method: 'PUT', key, answers: [200], ...(query === undefined ? {} : { query }) } as const;
-    const payload = { bytes: bytes.length, chunks: (within: Exchange) => slicesOf(bytes, within, commits) };
-    const response = await connection.send(exchange, client, request, payload);
+    const payload = { bytes: bytes.length, chunks: (within: S3Call) => slicesOf(bytes, within, commits) };
+    const response = await connection.send(call, client, request, payload);
     await textOf(response);
     return plainTag(response.headers.etag ?? '');
   };
-  return connection.exchange(`putting ${key}`, signal, work, true);
+  return connection.call(`putting ${key}`, signal, work, true);
 }
 
 class MultipartUpload {
@@ -122,10 +122,10 @@ class MultipartUpload {
 
   async begin(signal: AbortSignal): Promise<void> {
     const { bucket } = this.#connection;
-    this.#id = await this.#connection.exchange(
+    this.#id = await this.#connection.call(
       `putting ${this.#key}`,
       signal,
-      (_exchange, client) => client.initiateNewMultipartUpload(bucket, this.#key, {}),
+      (_call, client) => client.initiateNewMultipartUpload(bucket, this.#key, {}),
       true,
     );
   }
@@ -139,9 +139,9 @@ class MultipartUpload {
 
   complete(signal: AbortSignal): Promise<string> {
     const { bucket } = this.#connection;
-    return this.#connection.exchange(`putting ${this.#key}`, signal, async (exchange, client) => {
-      exchange.commit();
-      exchange.expect(COMPLETE_MS, 'an answer');
+    return this.#connection.call(`putting ${this.#key}`, signal, async (call, client) => {
+      call.commit();
+      call.expect(COMPLETE_MS, 'an answer');
       const { etag } = await client.completeMultipartUpload(bucket, this.#key, this.#id, this.#parts);
       return etag ?? '';
     });
@@ -152,7 +152,7 @@ class MultipartUpload {
     const { bucket, clock } = this.#connection;
     using limit = deadline(clock, CLEAR_MS, undefined, () => new Error(`not within ${CLEAR_MS} ms`));
     try {
-      await this.#connection.exchange(`removing the parts of ${this.#key}`, limit.signal, (_exchange, client) =>
+      await this.#connection.call(`removing the parts of ${this.#key}`, limit.signal, (_call, client) =>
         client.abortMultipartUpload(bucket, this.#key, encodeURIComponent(this.#id)),
       );
     } catch (error) {

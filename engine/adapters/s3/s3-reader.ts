@@ -55,11 +55,11 @@ export class S3Reader implements ObjectReader {
   async head(key: string, signal: AbortSignal): Promise<ObjectInfo | undefined> {
     demandAllowedKey(key);
     const what = `reading ${key}`;
-    const answer = await this.#connection.exchange(
+    const answer = await this.#connection.call(
       what,
       signal,
-      async (exchange, client) => {
-        const response = await this.#connection.send(exchange, client, { method: 'HEAD', key, answers: [200, 404] });
+      async (call, client) => {
+        const response = await this.#connection.send(call, client, { method: 'HEAD', key, answers: [200, 404] });
         await textOf(response);
         return response;
       },
@@ -108,11 +108,11 @@ export class S3Reader implements ObjectReader {
 
   #page(prefix: string, after: ListingPlace | undefined, signal: AbortSignal, keys?: number): Promise<ListingPage> {
     const what = `listing ${JSON.stringify(prefix)}`;
-    return this.#connection.exchange(
+    return this.#connection.call(
       what,
       signal,
-      async (exchange, client) => {
-        const response = await this.#connection.query(exchange, client, listingQuery(prefix, after, keys));
+      async (call, client) => {
+        const response = await this.#connection.query(call, client, listingQuery(prefix, after, keys));
         return parseListing(await textOf(response), this.#connection.describe(what));
       },
       true,
@@ -127,14 +127,14 @@ export class S3Reader implements ObjectReader {
     signal: AbortSignal,
   ): Promise<IncomingMessage | undefined> {
     const headers = range ? { range: `bytes=${range.from}-${range.to ?? ''}` } : {};
-    return this.#connection.exchange(
+    return this.#connection.call(
       what,
       signal,
-      async (exchange, client) => {
+      async (call, client) => {
         try {
           const request = { method: 'GET', key, headers, answers: [range ? 206 : 200] } as const;
-          const response = await this.#connection.send(exchange, client, request);
-          exchange.handOn();
+          const response = await this.#connection.send(call, client, request);
+          call.handOn();
           return response;
         } catch (error) {
           if (s3Code(error) === 'NoSuchKey') return undefined;

@@ -87,13 +87,13 @@ export class S3Store implements ObjectStore, Disposable {
   async remove(keys: readonly string[], signal: AbortSignal): Promise<void> {
     for (const key of keys) demandAllowedKey(key);
     for (const key of new Set(keys)) {
-      await this.#connection.exchange(
+      await this.#connection.call(
         `removing ${key}`,
         signal,
-        async (exchange, client) => {
-          exchange.commit();
+        async (call, client) => {
+          call.commit();
           const request = { method: 'DELETE', key, answers: [200, 204] } as const;
-          await textOf(await this.#connection.send(exchange, client, request));
+          await textOf(await this.#connection.send(call, client, request));
         },
         true,
       );
@@ -152,10 +152,10 @@ export class S3Store implements ObjectStore, Disposable {
     try {
       if (size === undefined || size > MAX_SINGLE_BYTES)
         return await putParts(this.#connection, key, source, options, this.#log, signal);
-      return await this.#connection.exchange(`putting ${key}`, signal, async (exchange, client) => {
+      return await this.#connection.call(`putting ${key}`, signal, async (call, client) => {
         const request = { method: 'PUT', key, answers: [200] } as const;
-        const payload = { bytes: size, chunks: () => lastHeldBack(key, source, size, exchange) };
-        const response = await this.#connection.send(exchange, client, request, payload);
+        const payload = { bytes: size, chunks: () => lastHeldBack(key, source, size, call) };
+        const response = await this.#connection.send(call, client, request, payload);
         await textOf(response);
         return { bytes: size, etag: plainTag(response.headers.etag ?? '') };
       });

@@ -37,12 +37,12 @@ export class UnfinishedUploads {
     const { bucket } = this.#connection;
     let removed = 0;
     for (let key = '', id = ''; ; ) {
-      const page = await this.#connection.exchange('listing unfinished uploads', signal, (_exchange, client) =>
+      const page = await this.#connection.call('listing unfinished uploads', signal, (_call, client) =>
         client.listIncompleteUploadsQuery(bucket, '', key, id, ''),
       );
       for (const upload of page.uploads) {
         if (upload.initiated.getTime() >= time) continue;
-        await this.#connection.exchange(`removing the parts of ${upload.key}`, signal, (_exchange, client) =>
+        await this.#connection.call(`removing the parts of ${upload.key}`, signal, (_call, client) =>
           client.abortMultipartUpload(bucket, upload.key, encodeURIComponent(upload.uploadId)),
         );
         removed++;

@@ -78,13 +78,13 @@ export class ScriptPipes implements AsyncDisposable {
   }
 
   async #open(flags: number): Promise<{ readonly path: string; readonly fd: number }> {
-    for (let tries = 1; ; tries++) {
+    for (let attempts = 1; ; attempts++) {
       const path = await this.#take();
       try {
         return { path, fd: await openFile(path, flags) };
       } catch (error) {
         await rm(path, { force: true });
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || tries > 1) throw error;
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || attempts > 1) throw error;
         // Something cleaned up the folder of temporary files.
         this.#names = [];
         this.#dir = undefined;

@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import { type DatasetAddress, datasetPrefix, type ObjectKey, parseKey } from '../../model/object-key.ts';
 import { overQuota } from '../../model/quota.ts';
 import type { ObjectInfo, ObjectSource, ObjectStore, PutOptions } from '../../ports/object-store.ts';
-import type { KeptBytes, KeptObject, ReserveOptions } from '../../ports/storage-room.ts';
+import type { KeptObject, ReserveOptions, StoredBytes } from '../../ports/storage-room.ts';
 import { rejected } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { type Clock, deadline } from '../../runtime/time.ts';
@@ -36,12 +36,12 @@ const UNSETTLED = 10_000;
 
 export class CountedStore implements ObjectStore {
   readonly #store: ObjectStore;
-  readonly #kept: KeptBytes;
+  readonly #kept: StoredBytes;
   readonly #options: CountedStoreOptions;
   /** Objects whose entries this process still holds because the database or the store did not respond. */
   readonly #unsettled = new Map<string, KeptObject>();
 
-  constructor(store: ObjectStore, kept: KeptBytes, options: CountedStoreOptions) {
+  constructor(store: ObjectStore, kept: StoredBytes, options: CountedStoreOptions) {
     this.#store = store;
     this.#kept = kept;
     this.#options = options;
@@ -173,14 +173,14 @@ export class CountedStore implements ObjectStore {
 /** The reservation of one put. */
 class CountedPut {
   readonly #object: KeptObject;
-  readonly #kept: KeptBytes;
+  readonly #kept: StoredBytes;
   readonly #quotaBytes: number;
   #reserved = 0;
   /** Undefined until something is reserved. */
   turn: number | undefined;
   refusal: Error | undefined;
 
-  constructor(object: KeptObject, kept: KeptBytes, quotaBytes: number) {
+  constructor(object: KeptObject, kept: StoredBytes, quotaBytes: number) {
     this.#object = object;
     this.#kept = kept;
     this.#quotaBytes = quotaBytes;

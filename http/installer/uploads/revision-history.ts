@@ -4,7 +4,7 @@ import type { Static } from 'typebox';
 import { type DatasetId, revisionOf, rootOf, type UserId } from '../../../engine/model/ids.ts';
 import { type DatasetMetadata, type Revision, serialiseShare } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey, shareKey } from '../../../engine/model/object-key.ts';
-import type { DatasetRecord, ShareWords } from '../../../engine/ports/catalog.ts';
+import type { DatasetRecord, StoredShare } from '../../../engine/ports/catalog.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
@@ -106,7 +106,7 @@ const TELL_MS = 10_000;
  * Offers and receipts of a dataset as documents of its new revision. Without them, recipients would lose access once the old
  * dataset is replaced. They are stored before the revision is accepted, so that no crash can lose them.
  */
-export function shareDocuments(at: DatasetAddress, shares: readonly ShareWords[]): readonly ShareDocument[] {
+export function shareDocuments(at: DatasetAddress, shares: readonly StoredShare[]): readonly ShareDocument[] {
   return shares.flatMap(({ recipient, offer, receipt }) => [
     ...(offer ? [{ key: shareKey(at, recipient, 'share-offer.json'), bytes: Buffer.from(serialiseShare(offer)) }] : []),
     ...(receipt

@@ -8,7 +8,7 @@ import { tooMany } from '../../kernel/pipeline/errors.ts';
 interface MeterLimits {
   /** Largest number of bytes of one upload. */
   readonly maxBytes: number;
-  /** Tries to raise the reserved bytes to at least `wanted`. Returns the bytes reserved now, which may be fewer. */
+  /** Attempts to raise the reserved bytes to at least `wanted`. Returns the bytes reserved now, which may be fewer. */
   readonly reserve: (wanted: number, signal: AbortSignal) => Promise<number>;
   /** @param sent bytes so far; more may come */
   readonly tooLarge: (sent: number) => Error;

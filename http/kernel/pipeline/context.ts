@@ -10,13 +10,13 @@ import { stringifyJson } from '../../../engine/model/json.ts';
 import type { Traceparent } from '../../../engine/model/traceparent.ts';
 import { type Items, inTurn, startingWith } from '../../../engine/runtime/items.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
-import type { Places } from '../../../engine/runtime/places.ts';
+import type { Semaphore } from '../../../engine/runtime/semaphore.ts';
 import { isKnown, requireMatch, tagOf } from '../answers/conditional.ts';
 import { JSON_TYPE, jsonListText } from '../answers/json-text.ts';
 import { sendPieces } from '../answers/sending.ts';
 import type { Caller } from '../auth/caller.ts';
-import type { Exchange } from '../server/exchange.ts';
 import { clientAddress, peerOf } from '../server/peer-address.ts';
+import type { RequestScope } from '../server/request-scope.ts';
 import { forbidden } from './errors.ts';
 import { publicUrl, type UrlSettings } from './public-url.ts';
 import type { Query } from './query.ts';
@@ -47,7 +47,7 @@ export interface Asked {
 export interface SharedByAnswers {
   readonly url: UrlSettings;
   /** For lists that are being made. */
-  readonly lists: Places;
+  readonly lists: Semaphore;
 }
 
 export class RequestContext {
@@ -59,10 +59,14 @@ export class RequestContext {
   readonly versionNamed: boolean;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
-  readonly #exchange: Exchange;
+  readonly #exchange: RequestScope;
   readonly #shared: SharedByAnswers;
 
-  constructor(exchange: Exchange, shared: SharedByAnswers, { caller, version, versionNamed, params, query }: Asked) {
+  constructor(
+    exchange: RequestScope,
+    shared: SharedByAnswers,
+    { caller, version, versionNamed, params, query }: Asked,
+  ) {
     this.id = exchange.id;
     this.request = exchange.request;
     this.caller = caller;

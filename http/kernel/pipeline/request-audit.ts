@@ -4,8 +4,8 @@
 import { type AuditActor, type AuditRow, outcomeOf } from '../../../engine/model/audit.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
 import type { Caller } from '../auth/caller.ts';
-import type { Exchange } from '../server/exchange.ts';
 import { clientAddress } from '../server/peer-address.ts';
+import type { RequestScope } from '../server/request-scope.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import { auditOf, type Route } from './route.ts';
 
@@ -39,7 +39,7 @@ export class RequestAudit {
   }
 
   /** The request is let in: its answer waits for its row, unless the answer is a refusal. */
-  admitted(exchange: Exchange, route: Route, caller: Caller): void {
+  admitted(exchange: RequestScope, route: Route, caller: Caller): void {
     exchange.admitted = true;
     const kind = auditOf(route);
     if (kind !== 'change' && caller.kind !== 'admin') return;
@@ -51,7 +51,7 @@ export class RequestAudit {
   }
 
   /** The answer is out, or will never be. */
-  ended(exchange: Exchange): void {
+  ended(exchange: RequestScope): void {
     const { route, response, admitted, recorded, clientGone } = exchange;
     if (!route || recorded) return;
     const { trail } = this.#options;
@@ -62,7 +62,7 @@ export class RequestAudit {
     else if (isOfInterest) trail.add(clientGone ? { ...row, outcome: 'cut' } : row);
   }
 
-  #row(exchange: Exchange, route: Route, status: number | undefined): AuditRow {
+  #row(exchange: RequestScope, route: Route, status: number | undefined): AuditRow {
     const { service, isProxy, clock } = this.#options;
     const { id, request, caller, admitted, params, concerned } = exchange;
     const ids = { ...params, ...concerned.records };

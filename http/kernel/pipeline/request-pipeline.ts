@@ -5,9 +5,9 @@ import type { IncomingMessage } from 'node:http';
 import type { ApiVersion } from '../../../engine/model/api-version.ts';
 import type { DiskRoom } from '../../../engine/ports/storage-room.ts';
 import { defect, hasNoRoom, kindOf, messageOf } from '../../../engine/runtime/failure.ts';
-import type { Followers } from '../../../engine/runtime/followers.ts';
+import type { LinkedControllers } from '../../../engine/runtime/linked-controllers.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
-import { Places } from '../../../engine/runtime/places.ts';
+import { Semaphore } from '../../../engine/runtime/semaphore.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
 import type { HeldResponse } from '../answers/held-response.ts';
 import { standingHeaders } from '../answers/standing-headers.ts';
@@ -15,8 +15,8 @@ import { type AuthSettings, authenticate } from '../auth/authenticate.ts';
 import type { Caller } from '../auth/caller.ts';
 import { checkServiceToken } from '../auth/service-token.ts';
 import { discardBody } from '../bodies/body-stream.ts';
-import { Exchange } from '../server/exchange.ts';
 import { refuseOddHeads } from '../server/odd-heads.ts';
+import { RequestScope } from '../server/request-scope.ts';
 import { answerError } from './answer-error.ts';
 import { namesVersion, VERSION_HEADER, versionOf } from './api-version.ts';
 import { RequestContext, type SharedByAnswers } from './context.ts';
@@ -76,7 +76,7 @@ export class RequestPipeline {
     this.routes = [...options.opsRoutes.filter((route) => !own.has(nameOf(route))), ...options.routes];
     this.#always = new Set(this.routes.filter((route) => ops.has(nameOf(route))));
     this.#router = new Router(this.routes, options.url.basePath);
-    this.#shared = { url: options.url, lists: new Places(LISTS_AT_ONCE) };
+    this.#shared = { url: options.url, lists: new Semaphore(LISTS_AT_ONCE) };
     this.#query = new QueryReader();
     this.#audit = new RequestAudit({ ...options.audit, clock: options.clock });
     this.standing = standingHeaders({ tls: options.tls, subDomains: options.subDomains, framedBy: options.cors });
@@ -90,12 +90,12 @@ export class RequestPipeline {
   async handle(
     request: IncomingMessage,
     response: HeldResponse,
-    stopped: Followers,
+    stopped: LinkedControllers,
     mayContinue?: () => void,
   ): Promise<void> {
     const { clock, metrics, log } = this.#options;
     const begun = clock.now();
-    const exchange = new Exchange(randomUUID(), request, response, stopped, log);
+    const exchange = new RequestScope(randomUUID(), request, response, stopped, log);
     if (mayContinue) continueWhenRead(request, response, mayContinue);
     metrics.begun();
     try {
@@ -107,7 +107,7 @@ export class RequestPipeline {
     if (!request.complete) await this.#discardRest(request);
   }
 
-  #end(exchange: Exchange, begun: number): void {
+  #end(exchange: RequestScope, begun: number): void {
     const { clock, metrics, log } = this.#options;
     const { request, response, route } = exchange;
     this.#audit.ended(exchange);
@@ -121,7 +121,7 @@ export class RequestPipeline {
     }
   }
 
-  async #answer(exchange: Exchange): Promise<void> {
+  async #answer(exchange: RequestScope): Promise<void> {
     const { request, response } = exchange;
     const { auth, cors } = this.#options;
     const [path, search] = splitUrl(request.url ?? '/');
@@ -162,7 +162,7 @@ export class RequestPipeline {
   }
 
   async #call(
-    exchange: Exchange,
+    exchange: RequestScope,
     { route, params }: Found,
     version: ApiVersion,
     parameters: URLSearchParams,
@@ -191,7 +191,7 @@ export class RequestPipeline {
     response.end();
   }
 
-  async #fail(thrown: unknown, exchange: Exchange): Promise<void> {
+  async #fail(thrown: unknown, exchange: RequestScope): Promise<void> {
     const { request, response, id, log } = exchange;
     await response.settled;
     if (exchange.clientGone) {

@@ -9,9 +9,9 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TlsOptions } from 'node:tls';
+import { Actor, type ActorOptions } from '../../../engine/runtime/actor.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
-import { Followers } from '../../../engine/runtime/followers.ts';
-import { Lifecycle, type LifecycleOptions } from '../../../engine/runtime/lifecycle.ts';
+import { LinkedControllers } from '../../../engine/runtime/linked-controllers.ts';
 import { HeldResponse } from '../answers/held-response.ts';
 import { JSON_TYPE } from '../answers/json-text.ts';
 import { SendRoom } from '../answers/sending.ts';
@@ -25,7 +25,7 @@ export interface ServerLimits extends ConnectionLimits {
   readonly headerTimeoutMs: number;
 }
 
-export interface ServerOptions extends LifecycleOptions {
+export interface ServerOptions extends ActorOptions {
   readonly host: string;
   /** 0 = any that is free. */
   readonly port: number;
@@ -37,13 +37,13 @@ export interface ServerOptions extends LifecycleOptions {
   readonly pipeline: RequestPipeline;
 }
 
-export class HttpServer extends Lifecycle {
+export class HttpServer extends Actor {
   readonly #options: ServerOptions;
   readonly #server: Server<typeof IncomingMessage, typeof HeldResponse>;
   /** Requests that are handled, and answers that are not yet sent. */
   #underWay = 0;
   #onFinished: () => void = () => {};
-  readonly #underWayUntil = new Followers(this.hurried);
+  readonly #underWayUntil = new LinkedControllers(this.hurried);
   readonly #connections: Connections;
   readonly #sendRoom: SendRoom;
 

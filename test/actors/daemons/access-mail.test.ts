@@ -10,7 +10,7 @@ import { FakeMailer } from '../../fakes/fake-mailer.ts';
 import { accessApp, enters, never, replace } from '../../http/access/access-app.ts';
 
 const HOUR_MS = 3_600_000;
-const RETRY = { tries: 3, baseMs: 60_000, maxMs: HOUR_MS };
+const RETRY = { attempts: 3, baseMs: 60_000, maxMs: HOUR_MS };
 
 /** The service with a mailer that keeps what it takes, or fails as it is told to. */
 async function setup(t: Parameters<typeof accessApp>[0], more: Partial<AccessMailOptions> = {}) {
@@ -44,7 +44,7 @@ async function setup(t: Parameters<typeof accessApp>[0], more: Partial<AccessMai
   const run = () => sendDue(options, never);
   const patch = (who: string, path: string, value: unknown) =>
     app.call(who, 'PATCH', '/dataset-end-users/40-private', [replace(path, value)]);
-  const rows = () => app.db.query('select tries, dead, due, failure from outbox order by mail_id');
+  const rows = () => app.db.query('select attempts, dead, due, failure from outbox order by mail_id');
   return { app, taken, failures, metrics, run, patch, rows };
 }
 
@@ -93,14 +93,14 @@ t.test('an invitation goes to the address, and from the sender of the dataset', 
   t.match(taken, [{ to: ['New@lab.example'], cc: [], from: 'study@site.example' }]);
 });
 
-t.test('a server that is away does not use up tries, and the same mail is sent when it is back', async (t) => {
+t.test('a server that is away does not use up attempts, and the same mail is sent when it is back', async (t) => {
   const { app, taken, failures, run, patch, rows } = await setup(t);
   await enters(app, 40, 'private', {});
   await patch('2', '/approvalStatus', 'approved');
   for (let i = 0; i < 5; i++) {
     failures.push(transient('refused', { unreachable: true }));
     t.equal(await run(), 0);
-    t.match(await rows(), [{ tries: 0, dead: false, failure: 'refused', due: new Date(app.clock.now() + 60_000) }]);
+    t.match(await rows(), [{ attempts: 0, dead: false, failure: 'refused', due: new Date(app.clock.now() + 60_000) }]);
     t.equal(await run(), 0, 'not before it is due');
     await app.clock.advance(60_000);
   }
@@ -108,19 +108,19 @@ t.test('a server that is away does not use up tries, and the same mail is sent w
   t.equal(taken.length, 1);
 });
 
-t.test('a mail that is not taken waits longer and longer, and is given up after its tries', async (t) => {
+t.test('a mail that is not taken waits longer and longer, and is given up after its attempts', async (t) => {
   const { app, failures, metrics, run, patch, rows } = await setup(t);
   await enters(app, 40, 'private', {});
   await patch('2', '/approvalStatus', 'approved');
-  for (const tries of [1, 2]) {
+  for (const attempts of [1, 2]) {
     failures.push(transient('later'));
     await run();
-    t.match(await rows(), [{ tries, dead: false }]);
+    t.match(await rows(), [{ attempts, dead: false }]);
     await app.clock.advance(HOUR_MS);
   }
   failures.push(transient('later'));
   await run();
-  t.match(await rows(), [{ tries: 3, dead: true, failure: 'later' }]);
+  t.match(await rows(), [{ attempts: 3, dead: true, failure: 'later' }]);
   await app.clock.advance(24 * HOUR_MS);
   t.equal(await run(), 0, 'not again');
   const text = await metrics.text();
@@ -236,8 +236,8 @@ t.test('what is beyond the mails of an author in a day is not sent, and a row sa
   t.equal(sent, 40);
   const failure = 'not sent: edits of user 40 have brought about 40 mails in 24 hours, which is the most';
   t.match(await rows(), [
-    { tries: 0, dead: true, failure },
-    { tries: 0, dead: true, failure },
+    { attempts: 0, dead: true, failure },
+    { attempts: 0, dead: true, failure },
   ]);
   await app.clock.advance(3_600_000);
   await patch('40', '/purpose', 'tomorrow');

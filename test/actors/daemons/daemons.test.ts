@@ -1,8 +1,8 @@
 // When the daemons run, and what becomes of orders.
 
 import t, { type Test } from 'tap';
-import { DaemonLeads } from '../../../actors/daemons/daemon-lead.ts';
 import { type DaemonSettings, Daemons } from '../../../actors/daemons/daemons.ts';
+import { DaemonLeads } from '../../../actors/daemons/leadership.ts';
 import type { JobRequest } from '../../../engine/ports/jobs.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';

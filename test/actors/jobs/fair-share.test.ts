@@ -31,7 +31,7 @@ async function setup(t: Test, lane: LaneName, inMemoryQueueSize: number, workerC
       report: async () => {},
     },
     ...{ jobs, types: TWO_PLUGINS, breakers: undefined, clock, random: () => 0 },
-    tuning: { inMemoryQueueSize, workerCount, retry: { tries: 3, baseMs: 1_000, maxMs: 8_000 } },
+    tuning: { inMemoryQueueSize, workerCount, retry: { attempts: 3, baseMs: 1_000, maxMs: 8_000 } },
     ...{ log: silentLogger(), metrics: new Metrics() },
   });
   t.teardown(() => child.kill());

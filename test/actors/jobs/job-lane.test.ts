@@ -23,7 +23,7 @@ async function setup(t: Test, handler: Partial<JobHandler>) {
     jobs,
     types: new DataTypes([], []),
     breakers: undefined,
-    tuning: { inMemoryQueueSize: 2, workerCount: 2, retry: { tries: 3, baseMs: 1_000, maxMs: 8_000 } },
+    tuning: { inMemoryQueueSize: 2, workerCount: 2, retry: { attempts: 3, baseMs: 1_000, maxMs: 8_000 } },
     clock,
     log: silentLogger(),
     metrics: new Metrics(),
@@ -39,7 +39,7 @@ async function setup(t: Test, handler: Partial<JobHandler>) {
     );
     await clock.settle();
   };
-  const rows = () => table.rows.map(({ dataset, state, tries }) => `${dataset} ${state} ${tries}`);
+  const rows = () => table.rows.map(({ dataset, state, attempts }) => `${dataset} ${state} ${attempts}`);
   return { clock, table, lane, enqueue, rows };
 }
 
@@ -55,14 +55,14 @@ t.test('a job runs as soon as it is enqueued, and its row goes', async (t) => {
   t.same([ran, rows(), table.leases.held()], [['d1', 'd2', 'd3'], [], []]);
 });
 
-t.test('a failure is reported before its outcome is written, and tried until the tries are used up', async (t) => {
+t.test('a failure is reported before its outcome is written, and tried until the attempts are used up', async (t) => {
   const reports: string[] = [];
   const { clock, enqueue, rows } = await setup(t, {
     run: async () => {
       throw transient('busy');
     },
     report: async (job, outcome) => {
-      reports.push(`${outcome.kind} ${job.tries} ${outcome.message}; row: ${rows()}`);
+      reports.push(`${outcome.kind} ${job.attempts} ${outcome.message}; row: ${rows()}`);
     },
   });
   await enqueue('d1');
@@ -72,8 +72,8 @@ t.test('a failure is reported before its outcome is written, and tried until the
   await clock.advance(1_000);
   t.same(rows(), ['d1 dead 3']);
   t.same(reports, [
-    'retry 0 try 1 of 3: busy; row: d1 running 0',
-    'retry 1 try 2 of 3: busy; row: d1 running 1',
+    'retry 0 attempt 1 of 3: busy; row: d1 running 0',
+    'retry 1 attempt 2 of 3: busy; row: d1 running 1',
     'dead 2 busy; row: d1 running 2',
   ]);
 });

@@ -172,7 +172,7 @@ t.test('a target that is away keeps the objects and the cache’s rows, and othe
   const keys = world.keys(at).filter((key) => key !== 'vdi-meta.json');
   away.reason = transient('PlasmoSite refused', { unreachable: true });
   await removeMeta(world, at);
-  t.match(await world.run('hardDelete'), { kind: 'retry', message: /PlasmoSite refused/, countTry: false });
+  t.match(await world.run('hardDelete'), { kind: 'retry', message: /PlasmoSite refused/, countsAttempt: false });
   t.match(await traces(world, at), { keys, record: 'deleting', installed: [`PlasmoSite/${at.dataset}`], bytes: 0 });
   t.same(Object.keys(await world.control(at)), ['PlasmoSite']);
   const calls = world.calls.length;
@@ -201,7 +201,7 @@ t.test('a store that does not answer proves nothing', async (t) => {
   world.store.onCall = (method) => {
     if (method === 'probe') throw transient('store refused', { unreachable: true });
   };
-  t.match(await world.run('hardDelete'), { kind: 'retry', countTry: false });
+  t.match(await world.run('hardDelete'), { kind: 'retry', countsAttempt: false });
   t.same([await world.control(at), world.dataset(at).state], [before, 'live']);
 });
 

@@ -78,7 +78,7 @@ t.test('an answer of the plugin about the data is final, and replaces what was s
       throw transient('busy');
     };
     await world.run('import');
-    t.same(world.dataset(at).import, { status: 'queued', messages: ['try 1 of 12: busy'] });
+    t.same(world.dataset(at).import, { status: 'queued', messages: ['attempt 1 of 12: busy'] });
     world.plugin.decide = () => answer;
     await world.finish();
     t.same(world.dataset(at).import, expected);
@@ -109,9 +109,9 @@ t.test('transient failures are counted in the message, and the last one fails th
   world.plugin.decide = () => {
     throw transient('no answer for 60 s');
   };
-  for (let tries = 1; tries < 12; tries++) {
-    t.match(await world.run('import'), { kind: 'retry', countTry: true });
-    t.same(world.dataset(at).import, { status: 'queued', messages: [`try ${tries} of 12: no answer for 60 s`] });
+  for (let attempts = 1; attempts < 12; attempts++) {
+    t.match(await world.run('import'), { kind: 'retry', countsAttempt: true });
+    t.same(world.dataset(at).import, { status: 'queued', messages: [`attempt ${attempts} of 12: no answer for 60 s`] });
     await world.clock.advanceToNext();
   }
   t.same(await world.run('import'), { kind: 'dead', failure: 'transient', message: 'no answer for 60 s' });

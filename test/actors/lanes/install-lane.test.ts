@@ -9,7 +9,7 @@ import { targetAway } from '../../support/target-away.ts';
 
 const never = new AbortController().signal;
 const NAME = 'Genes of interest';
-const WAITING = { kind: 'retry', message: 'waiting for install targets', countTry: false } as const;
+const WAITING = { kind: 'retry', message: 'waiting for install targets', countsAttempt: false } as const;
 const NO_ROWS = { sync: { data: 'none', meta: 'none' }, shown: false, name: NAME, meta: ['queued'] };
 const INSTALLED = { data: ['complete'], ...NO_ROWS, sync: { data: 'current', meta: 'none' } };
 
@@ -75,7 +75,7 @@ t.test('a target that does not answer waits alone, and is installed when it is b
   t.same(await world.attempts(at), ['PlasmoSite data 0']);
   t.same((await world.control(at)).ToxoSite, INSTALLED);
   t.match(await world.record(at), {
-    installs: { 'PlasmoSite data': ['queued', 'try 1 of 12: PlasmoSite refused'], 'ToxoSite data': ['complete'] },
+    installs: { 'PlasmoSite data': ['queued', 'attempt 1 of 12: PlasmoSite refused'], 'ToxoSite data': ['complete'] },
   });
   away.reason = undefined;
   await world.finish();
@@ -87,7 +87,7 @@ t.test('a target that does not answer waits alone, and is installed when it is b
 
 /** The ways in which a first call of install-data may end without an answer. */
 const REFUSED = transient('plugin refused', { unreachable: true, unanswered: true });
-const LATE = transient('time-out, no answer within 1 ms', { maxTries: 3 });
+const LATE = transient('time-out, no answer within 1 ms', { maxAttempts: 3 });
 
 t.test('an install whose first call reached nobody has begun nothing: no uninstall is owed', async (t) => {
   const { world, at } = await worldBefore(t, 'install', { metadata: { installTargets: [PLASMO] } });
@@ -95,11 +95,11 @@ t.test('an install whose first call reached nobody has begun nothing: no uninsta
     if (kind === 'installData') throw REFUSED;
     return undefined;
   };
-  for (const tries of [1, 2]) {
-    t.same(await world.run('install'), { ...WAITING, delayMs: 1_000 }, `try ${tries}`);
+  for (const attempts of [1, 2]) {
+    t.same(await world.run('install'), { ...WAITING, delayMs: 1_000 }, `attempt ${attempts}`);
     t.same(await world.attempts(at), ['PlasmoSite data 0']);
     t.same((await world.state(at, PLASMO)).messages, {}, 'the target has no mark of it');
-    t.match(await world.record(at), { installs: { 'PlasmoSite data': ['queued', 'try 1 of 12: plugin refused'] } });
+    t.match(await world.record(at), { installs: { 'PlasmoSite data': ['queued', 'attempt 1 of 12: plugin refused'] } });
     await world.clock.advance(1_000);
   }
   await world.store.put(objectKey(at, 'delete-flag'), new Uint8Array(), {}, never);
@@ -214,19 +214,19 @@ t.test('a target whose wait ended while others were installed is tried at once',
   t.match(await world.control(at), { PlasmoSite: { data: ['complete'] }, ToxoSite: { data: ['complete'] } });
 });
 
-t.test('tries of a target are counted for it alone, and the last one fails it with the reason', async (t) => {
+t.test('attempts of a target are counted for it alone, and the last one fails it with the reason', async (t) => {
   const { world, at } = await worldBefore(t, 'install');
   world.plugin.decide = ({ kind, target }) => {
     if (kind === 'installData' && target === PLASMO) throw transient('no answer for 60 s');
     return undefined;
   };
-  for (let tries = 1; tries < 12; tries++) {
+  for (let attempts = 1; attempts < 12; attempts++) {
     t.match(await world.run('install'), WAITING);
-    t.same(await world.attempts(at), [`PlasmoSite data ${tries} started`]);
-    const message = `try ${tries} of 12: no answer for 60 s`;
+    t.same(await world.attempts(at), [`PlasmoSite data ${attempts} started`]);
+    const message = `attempt ${attempts} of 12: no answer for 60 s`;
     t.match(await world.control(at), { PlasmoSite: { data: ['queued', message] }, ToxoSite: { data: ['complete'] } });
     t.match(await world.record(at), { installs: { 'PlasmoSite data': ['queued', message] } });
-    if (tries === 1) await world.run('updateMeta');
+    if (attempts === 1) await world.run('updateMeta');
     await world.clock.advanceToNext();
   }
   t.same(await world.run('install'), { kind: 'done' });

@@ -23,7 +23,7 @@ for (const lane of ['upload', 'import', 'install'] as const)
       };
       world.plugin.decide = fail;
       if (lane === 'upload') world.store.onCall = (call) => (call === 'get' ? fail() : undefined);
-      for (let tries = 0, over = false; tries < 12 && !over; tries++) {
+      for (let attempts = 0, over = false; attempts < 12 && !over; attempts++) {
         over = (await world.run(lane)).kind !== 'retry';
         const said = JSON.stringify([world.dataset(at), await world.control(at)]);
         t.match(said, /internal|ENOTFOUND|ENOSPC|script import/, 'what failed is said');

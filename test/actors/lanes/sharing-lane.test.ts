@@ -4,7 +4,7 @@ import t from 'tap';
 import type { TargetId, UserId } from '../../../engine/model/ids.ts';
 import { serialiseMetadata } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey, SHARE_OBJECTS, shareKey } from '../../../engine/model/object-key.ts';
-import type { ShareWords } from '../../../engine/ports/catalog.ts';
+import type { StoredShare } from '../../../engine/ports/catalog.ts';
 import { aborted, defect, transient } from '../../../engine/runtime/failure.ts';
 import { createLogger } from '../../../engine/runtime/log.ts';
 import { metadataOf, newAddress, PLASMO, TOXO } from '../../support/dataset-samples.ts';
@@ -53,7 +53,7 @@ t.test('a share that is offered and accepted shows the dataset to its recipient 
 
 t.test('both words are needed, and each can be taken back', async (t) => {
   const { world, at } = await installedWorld(t);
-  const steps: readonly (readonly [Omit<ShareWords, 'recipient'>, string, UserId[]])[] = [
+  const steps: readonly (readonly [Omit<StoredShare, 'recipient'>, string, UserId[]])[] = [
     [{ offer: 'grant' }, 'grant -', []],
     [{ receipt: 'accept' }, 'grant accept', [ANN]],
     [{ receipt: 'reject' }, 'grant reject', []],
@@ -112,8 +112,8 @@ t.test('a target that is away is written when it is back, and holds up no other'
   t.same(await world.run('sharing'), {
     kind: 'retry',
     delayMs: 1_000,
-    message: 'try 1 of 12: PlasmoSite refused',
-    countTry: false,
+    message: 'attempt 1 of 12: PlasmoSite refused',
+    countsAttempt: false,
   });
   const behind = { ...SYNCED, sync: { ...SYNCED.sync, shares: 'none' }, visibleTo: [ANN] };
   const reached = { ...SYNCED, visibleTo: [ANN] };
@@ -127,16 +127,16 @@ t.test('a target that is away is written when it is back, and holds up no other'
   t.same(writes, ['PlasmoSite.writeVisibility'], 'what was written is not written again');
 });
 
-t.test('a target that answers with a failure uses up tries, and the job is given up with its reason', async (t) => {
+t.test('a target that answers with a failure uses up attempts, and the job is given up with its reason', async (t) => {
   const { world, at } = await installedWorld(t);
   failing(world, PLASMO, 'writeVisibility', transient('deadlock'));
   await world.share(at, { recipient: ANN, ...GRANTED });
-  t.match(await world.run('sharing'), { kind: 'retry', countTry: true });
+  t.match(await world.run('sharing'), { kind: 'retry', countsAttempt: true });
   const before = await world.record(at);
   await world.finish();
   t.match(world.jobs.get('sharing', at.dataset), {
     state: 'dead',
-    tries: 12,
+    attempts: 12,
     failure: { kind: 'transient', message: 'deadlock' },
   });
   t.same(await world.record(at), before, 'sharing has no status: the cache says what the store says');
@@ -145,9 +145,9 @@ t.test('a target that answers with a failure uses up tries, and the job is given
 t.test('of several failures the one counts that brings the job back', async (t) => {
   const refused = transient('refused', { unreachable: true });
   const pairs = [
-    [defect('no such column'), refused, { kind: 'retry', countTry: false }],
-    [transient('deadlock'), refused, { kind: 'retry', countTry: false }],
-    [defect('no such column'), transient('deadlock'), { kind: 'retry', countTry: true }],
+    [defect('no such column'), refused, { kind: 'retry', countsAttempt: false }],
+    [transient('deadlock'), refused, { kind: 'retry', countsAttempt: false }],
+    [defect('no such column'), transient('deadlock'), { kind: 'retry', countsAttempt: true }],
     [refused, aborted('lease lost'), { kind: 'requeue', crashed: false }],
   ] as const;
   for (const [one, other, outcome] of pairs)
@@ -257,7 +257,7 @@ t.test('a document that cannot be read now is not taken for one that says nothin
   world.store.onCall = (method) => {
     if (method === 'get') throw transient('the store is slow');
   };
-  t.match(await world.run('sharing'), { kind: 'retry', message: 'try 1 of 12: the store is slow' });
+  t.match(await world.run('sharing'), { kind: 'retry', message: 'attempt 1 of 12: the store is slow' });
   t.match(await world.record(at), { shares: { [ANN]: 'grant accept' }, sync: { shares: 'stale' } });
   world.store.onCall = onCall;
   await world.finish();

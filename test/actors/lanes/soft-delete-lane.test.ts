@@ -355,7 +355,7 @@ t.test('a target that does not answer waits alone, and uses up no try', async (t
   const at = await installed(world);
   away.reason = transient('PlasmoSite refused', { unreachable: true });
   await flag(world, at);
-  t.match(await world.run('softDelete'), { kind: 'retry', countTry: false });
+  t.match(await world.run('softDelete'), { kind: 'retry', countsAttempt: false });
   t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: UNINSTALLED });
   t.equal(stateOf(world, at), 'deleting');
   const calls = world.calls.length;
@@ -384,7 +384,7 @@ t.test(
       };
       const before = world.calls.length;
       await flag(world, at);
-      t.match(await world.run('softDelete'), { kind: 'retry', message: /PlasmoSite refused/, countTry: false });
+      t.match(await world.run('softDelete'), { kind: 'retry', message: /PlasmoSite refused/, countsAttempt: false });
       t.same(await world.control(at), { PlasmoSite: seen, ToxoSite: UNINSTALLED });
       t.same([world.calls.slice(before).sort(), stateOf(world, at)], [calls, 'deleting']);
       target.setDeleted = setDeleted;
@@ -400,7 +400,7 @@ t.test('a plugin that is away leaves the dataset hidden, and uses up no try', as
     throw transient('genes refused', { unreachable: true });
   };
   await flag(world, at);
-  t.match(await world.run('softDelete'), { kind: 'retry', countTry: false });
+  t.match(await world.run('softDelete'), { kind: 'retry', countsAttempt: false });
   t.same(await world.control(at), { PlasmoSite: HIDDEN, ToxoSite: HIDDEN });
   world.plugin.decide = () => undefined;
   await world.finish();
@@ -459,7 +459,7 @@ t.test("a plugin server's own error is tried three times", async (t) => {
   t.same([stateOf(world, at), world.jobRows()], ['deleting', ['softDelete dead']]);
 });
 
-t.test('a failure that is final for one target does not end the tries of another', async (t) => {
+t.test('a failure that is final for one target does not end the attempts of another', async (t) => {
   const world = new LaneWorld(t.testdir());
   const away = targetAway(world, TOXO);
   const at = await installed(world);
@@ -467,7 +467,7 @@ t.test('a failure that is final for one target does not end the tries of another
   world.plugin.decide = ({ target }) =>
     target === PLASMO ? { kind: 'script-error', message: 'exit code 3' } : undefined;
   await flag(world, at);
-  t.match(await world.run('softDelete'), { kind: 'retry', message: /ToxoSite refused/, countTry: false });
+  t.match(await world.run('softDelete'), { kind: 'retry', message: /ToxoSite refused/, countsAttempt: false });
   away.reason = undefined;
   await world.finish();
   t.match(await world.control(at), { PlasmoSite: { deleted: 2 }, ToxoSite: { deleted: 1 } });
@@ -491,7 +491,7 @@ t.test('of what two targets say, that decides which gives the deletion the best 
         const outcome = await world.run('softDelete');
         const expected =
           better.kind === 'transient'
-            ? { kind: 'retry', countTry: better !== unreachable }
+            ? { kind: 'retry', countsAttempt: better !== unreachable }
             : { kind: 'dead', failure: better.kind };
         t.match(outcome, expected, `${better.message} before ${worse.message}`);
       }

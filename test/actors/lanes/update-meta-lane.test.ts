@@ -126,15 +126,15 @@ t.test("what the plugin says of one target's metadata is kept, final, and shown 
   }
 });
 
-t.test('tries are counted for a target alone', async (t) => {
+t.test('attempts are counted for a target alone', async (t) => {
   const { world, at } = await worldBefore(t, 'updateMeta');
   world.plugin.decide = ({ target }) => {
     if (target === PLASMO) throw transient('busy');
     return undefined;
   };
-  t.match(await world.run('updateMeta'), { kind: 'retry', delayMs: 1_000, countTry: false });
+  t.match(await world.run('updateMeta'), { kind: 'retry', delayMs: 1_000, countsAttempt: false });
   t.same(await world.attempts(at), ['PlasmoSite meta 1 started']);
-  t.match(await world.control(at), { PlasmoSite: { meta: ['queued', 'try 1 of 12: busy'] }, ToxoSite: SHOWN });
+  t.match(await world.control(at), { PlasmoSite: { meta: ['queued', 'attempt 1 of 12: busy'] }, ToxoSite: SHOWN });
   await world.finish();
   t.match(await world.control(at), { PlasmoSite: { meta: ['failed-installation', 'busy'], shown: false } });
   t.same([await world.attempts(at), world.jobRows()], [[], []]);
@@ -152,7 +152,9 @@ t.test('a target that is away does not hold back the first install on the others
   await world.run('install');
   await world.run('updateMeta');
   t.same(await world.control(at), { ToxoSite: SHOWN });
-  t.match(await world.record(at), { installs: { 'PlasmoSite data': ['queued', 'try 1 of 12: PlasmoSite refused'] } });
+  t.match(await world.record(at), {
+    installs: { 'PlasmoSite data': ['queued', 'attempt 1 of 12: PlasmoSite refused'] },
+  });
   reading.reason = undefined;
   await world.clock.advanceToNext();
   await world.run('install');
@@ -184,10 +186,10 @@ t.test('a target that is away waits for the change of what is installed there', 
   const away = targetAway(world, PLASMO, ['state']);
   away.reason = transient('PlasmoSite refused', { unreachable: true });
   await world.run('import');
-  t.match(await world.run('updateMeta'), { kind: 'retry', countTry: false });
+  t.match(await world.run('updateMeta'), { kind: 'retry', countsAttempt: false });
   t.match(await world.record(at), {
     installs: {
-      'PlasmoSite meta': ['queued', 'try 1 of 12: PlasmoSite refused'],
+      'PlasmoSite meta': ['queued', 'attempt 1 of 12: PlasmoSite refused'],
       'ToxoSite meta': ['complete'],
     },
   });

@@ -62,9 +62,9 @@ t.test('an upload that the user has to mend is rejected, says why, and leaves no
 t.test('an upload that fails for other reasons says which try it is, and at last that it failed', async (t) => {
   const { world, at } = await acceptedWorld(t);
   world.store.onCall = failing('get', 'the store is away');
-  for (let tries = 1; tries < 12; tries++) {
-    t.match(await world.run('upload'), { kind: 'retry', countTry: true, message: 'the store is away' });
-    t.same(world.dataset(at).upload, { status: 'running', message: `try ${tries} of 12: the store is away` });
+  for (let attempts = 1; attempts < 12; attempts++) {
+    t.match(await world.run('upload'), { kind: 'retry', countsAttempt: true, message: 'the store is away' });
+    t.same(world.dataset(at).upload, { status: 'running', message: `attempt ${attempts} of 12: the store is away` });
     await world.clock.advanceToNext();
   }
   t.same(await world.run('upload'), { kind: 'dead', failure: 'transient', message: 'the store is away' });
@@ -79,11 +79,11 @@ t.test('an upload that was not reached uses up no try', async (t) => {
   world.store.onCall = () => {
     throw transient('refused', { unreachable: true });
   };
-  for (let tries = 0; tries < 20; tries++) {
-    t.match(await world.run('upload'), { kind: 'retry', countTry: false });
+  for (let attempts = 0; attempts < 20; attempts++) {
+    t.match(await world.run('upload'), { kind: 'retry', countsAttempt: false });
     await world.clock.advanceToNext();
   }
-  t.same(world.dataset(at).upload, { status: 'running', message: 'try 1 of 12: refused' });
+  t.same(world.dataset(at).upload, { status: 'running', message: 'attempt 1 of 12: refused' });
 });
 
 t.test('an upload that has ended does not fail because its raw files cannot be removed just now', async (t) => {

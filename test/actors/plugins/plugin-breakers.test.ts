@@ -60,7 +60,7 @@ function setup(t: Test) {
       jobs,
       types: TWO_PLUGINS,
       breakers,
-      tuning: { inMemoryQueueSize: 2, workerCount, retry: { tries: 3, baseMs: 1_000, maxMs: 8_000 } },
+      tuning: { inMemoryQueueSize: 2, workerCount, retry: { attempts: 3, baseMs: 1_000, maxMs: 8_000 } },
       ...parts,
       random: () => 0,
     });
@@ -224,7 +224,7 @@ t.test('the depth of the queues is read every 10 s', async (t) => {
   t.same(await shown(), atStart);
   const [second] = await jobs.completeAndFetch([], claim, never);
   const failed = { kind: 'dead', failure: 'defect', message: 'a bug' } as const;
-  const later = { kind: 'retry', delayMs: 60_000, message: 'busy', countTry: true } as const;
+  const later = { kind: 'retry', delayMs: 60_000, message: 'busy', countsAttempt: true } as const;
   const done = [
     ...first.map((job) => ({ job, outcome: failed })),
     ...(second ? [{ job: second, outcome: later }] : []),

@@ -183,7 +183,7 @@ t.test('an import under way, or delayed, is waited for', async (t) => {
   const { process: busy, job } = await claimed(world, 'import');
   world.event('reconciliation', at);
   t.equal(await world.process().claim('reconciliation'), undefined);
-  await busy.complete(job, { kind: 'retry', delayMs: 60_000, message: 'try 1 of 12: x', countTry: true });
+  await busy.complete(job, { kind: 'retry', delayMs: 60_000, message: 'attempt 1 of 12: x', countsAttempt: true });
   t.equal(await world.process().claim('reconciliation'), undefined);
   await world.finish();
   t.equal(world.dataset(at).import.status, 'complete');
@@ -199,13 +199,17 @@ t.test('an import that was given up is told no better', async (t) => {
   t.strictSame([await world.record(at), world.jobRows()], [before, ['import dead']]);
 });
 
-t.test('an install that waits keeps its message and its tries', async (t) => {
+t.test('an install that waits keeps its message and its attempts', async (t) => {
   const { world, at } = await worldBefore(t, 'install', ONE_TARGET);
   world.plugin.decide = () => ({ kind: 'server-error', message: 'disk full' });
   t.match(await world.run('install'), { kind: 'retry' });
   const view = async () => [await world.record(at), await world.control(at), await world.attempts(at), world.jobRows()];
   const before = await view();
-  t.match(before, [{ installs: { 'PlasmoSite data': ['queued', /try 1 of 3/] } }, {}, ['PlasmoSite data 1 started']]);
+  t.match(before, [
+    { installs: { 'PlasmoSite data': ['queued', /attempt 1 of 3/] } },
+    {},
+    ['PlasmoSite data 1 started'],
+  ]);
   world.event('reconciliation', at);
   t.strictSame(await world.run('reconciliation'), { kind: 'done' });
   t.strictSame(await view(), before);
@@ -222,7 +226,7 @@ t.test('a target that is away is waited for; the others are put right at once', 
   away.reason = transient('PlasmoSite refused', { unreachable: true });
   world.event('reconciliation', at);
   const outcome = await world.run('reconciliation');
-  t.match(outcome, { kind: 'retry', message: /PlasmoSite refused/, countTry: false });
+  t.match(outcome, { kind: 'retry', message: /PlasmoSite refused/, countsAttempt: false });
   t.match(await world.control(at), { PlasmoSite: { deleted: 1 }, ToxoSite: { data: ['queued'], meta: ['queued'] } });
   away.reason = undefined;
   await world.finish();
@@ -237,7 +241,7 @@ t.test('a target that fails while it is reopened does not keep the others waitin
     await world.targets.get(target)?.setDeleted(at.dataset, 1, tokenOf(world, at), never);
   away.reason = transient('PlasmoSite broke');
   world.event('reconciliation', at);
-  t.match(await world.run('reconciliation'), { kind: 'retry', message: /PlasmoSite broke/, countTry: true });
+  t.match(await world.run('reconciliation'), { kind: 'retry', message: /PlasmoSite broke/, countsAttempt: true });
   t.match(await world.control(at), { PlasmoSite: { deleted: 1 }, ToxoSite: { data: ['queued'] } });
   t.same(world.jobRows(), ['install queued', 'reconciliation delayed']);
 });
@@ -250,7 +254,7 @@ t.test('of several targets that fail, one that is away decides when the job come
   broken.reason = defect('PlasmoSite has other tables');
   away.reason = transient('ToxoSite refused', { unreachable: true });
   world.event('reconciliation', at);
-  t.match(await world.run('reconciliation'), { kind: 'retry', message: /ToxoSite refused/, countTry: false });
+  t.match(await world.run('reconciliation'), { kind: 'retry', message: /ToxoSite refused/, countsAttempt: false });
   away.reason = undefined;
   await world.finish();
   t.same(world.jobRows(), ['reconciliation dead']);

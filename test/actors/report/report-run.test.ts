@@ -249,7 +249,7 @@ t.test('a database that is made anew while it is read fails the job', async (t) 
 });
 
 t.test('what is not reached is waited for, and what only fails is tried a few times', async (t) => {
-  for (const [fault, countTry] of [
+  for (const [fault, countsAttempt] of [
     [away(), false],
     [transient('the store has no room'), true],
   ] as const) {
@@ -258,7 +258,7 @@ t.test('what is not reached is waited for, and what only fails is tried a few ti
       if (method === 'put' && key.endsWith('.zip')) throw fault;
     };
     const ended = at(0);
-    t.match(await world.make(), { kind: 'again', countTry });
+    t.match(await world.make(), { kind: 'again', countsAttempt });
     t.ok(world.clock.now() >= ended.getTime());
     t.match(await world.job(), { status: 'queued', attempt: 1 });
     t.strictSame(world.store.keys(), [], 'what was put was taken back');
@@ -268,11 +268,11 @@ t.test('what is not reached is waited for, and what only fails is tried a few ti
       await world.settle(one, await world.first.run(one));
     }
     await world.clock.advance(60_000);
-    if (!countTry) world.store.onCall = () => {};
+    if (!countsAttempt) world.store.onCall = () => {};
     const last = await world.claim();
-    t.match(last, { attempt: 5, tries: countTry ? 4 : 0 });
+    t.match(last, { attempt: 5, attempts: countsAttempt ? 4 : 0 });
     await world.settle(last, await world.first.run(last));
-    const end = countTry ? { status: 'failed', failure: 'the store has no room' } : { status: 'complete' };
+    const end = countsAttempt ? { status: 'failed', failure: 'the store has no room' } : { status: 'complete' };
     t.match(await world.job(), { ...end, attempt: 5 });
   }
 });
@@ -330,7 +330,7 @@ t.test('a run that is cut short comes again at once, and nothing of it stays', a
   await started.promise;
   stop.abort(aborted('shutdown'));
   const outcome = await run;
-  t.strictSame(outcome, { kind: 'again', from: new Date(world.clock.now()), countTry: false });
+  t.strictSame(outcome, { kind: 'again', from: new Date(world.clock.now()), countsAttempt: false });
   t.strictSame(await readdir(join(world.root, 'process-1')), []);
   t.strictSame(world.store.keys(), []);
 });

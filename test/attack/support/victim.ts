@@ -118,7 +118,7 @@ function watched(t: Test, pid: number, url: string): Watched {
 /** All but one were no longer. */
 const nearlyLongest = (values: readonly number[]): number => values.toSorted((a, b) => b - a)[1] ?? Number.NaN;
 
-/** Tries until the deadline: a place may become free only after a while. */
+/** Attempts until the deadline: a place may become free only after a while. */
 async function askElsewhere(url: string): Promise<number> {
   const begun = performance.now();
   for (;;) {

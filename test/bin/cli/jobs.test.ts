@@ -58,7 +58,7 @@ t.test('jobs are shown as a table of lanes and a line each', async (t) => {
       'import               1        1        0     1     5 s',
       ...['updateMeta', 'install', 'sharing', 'reconciliation', 'hardDelete'].map(idle),
       '',
-      'job  lane    state    dataset  owner             created                   tries  message',
+      'job  lane    state    dataset  owner             created                   attempts  message',
       `  1  import  dead     d1       ${OWNER}  ${created}      1  a bug in two lines`,
       `  2  import  running  d2       ${OWNER}  ${created}      0`,
       `  3  import  queued   d3       ${OWNER}  ${created}      0`,
@@ -94,7 +94,7 @@ t.test('who has more jobs than are listed is told', async (t) => {
 t.test('a dead job is retried', async (t) => {
   const { access, table } = await setup(t);
   t.strictSame(await run(retry, ['1', ...access]), { code: EXIT.ok, out: 'job 1 queued\n', err: '' });
-  t.match(table.rows, [{ id: 1, state: 'queued', tries: 0 }]);
+  t.match(table.rows, [{ id: 1, state: 'queued', attempts: 0 }]);
   const { out } = await run(retry, ['3', '--json', ...access]);
   t.strictSame(JSON.parse(out), { id: 3, state: 'queued' });
 });

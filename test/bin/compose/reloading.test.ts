@@ -57,7 +57,7 @@ t.test('what may change is taken over, what may not is named, and both are logge
   let document = changed(BASE, 'installer.lanes.import.workerCount', 2);
   document = changed(document, 'installer.daemons.pruner.pruneInterval', '2h');
   document = changed(document, 'installer.plugins.genelist.timeouts.reply', '5s');
-  document = changed(document, 'installer.lanes.import.retry.tries', 3);
+  document = changed(document, 'installer.lanes.import.retry.attempts', 3);
   document = changed(document, 'installer.cacheDb.password', 'another-cache-password');
   await write(document);
   const answer = await reloading.reload(never);
@@ -68,7 +68,7 @@ t.test('what may change is taken over, what may not is named, and both are logge
       { path: 'installer.lanes.import.workerCount', from: 20, to: 2 },
       { path: 'installer.plugins.genelist.timeouts.reply', from: '60s', to: '5s' },
     ],
-    needsRestart: [{ path: 'installer.cacheDb.password' }, { path: 'installer.lanes.import.retry.tries' }],
+    needsRestart: [{ path: 'installer.cacheDb.password' }, { path: 'installer.lanes.import.retry.attempts' }],
     unchanged,
   };
   t.strictSame(answer, { kind: 'reloaded', report });
@@ -80,7 +80,7 @@ t.test('what may change is taken over, what may not is named, and both are logge
     msg: 'configuration reloaded',
   });
   t.notMatch(JSON.stringify([answer, await logged()]), /cache-password/);
-  t.match(live.lanes.current.import, { workerCount: 2, inMemoryQueueSize: 10, retry: { tries: 12 } });
+  t.match(live.lanes.current.import, { workerCount: 2, inMemoryQueueSize: 10, retry: { attempts: 12 } });
   t.equal(live.daemonIntervals.current.pruner.pruneIntervalMs, 7_200_000);
   const times = live.pluginTimes.get('genelist');
   t.match(times && readTimes(times), { marginMs: 5_000 });

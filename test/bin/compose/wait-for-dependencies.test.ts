@@ -125,7 +125,7 @@ t.test('does not wait for what time would not mend', async (t) => {
   t.equal(clock.pending, 0);
 });
 
-t.test('ends at once when it is stopped, between tries and during one', async (t) => {
+t.test('ends at once when it is stopped, between attempts and during one', async (t) => {
   for (const probe of [() => Promise.reject(away('refused')), () => new Promise<void>(() => undefined)]) {
     const { clock, wait, stop, secondsSince } = setup();
     const waiting = wait([{ name: 'cache database', probe }]);

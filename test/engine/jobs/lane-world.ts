@@ -14,7 +14,7 @@ export interface Job {
 export interface Outcome {
   readonly kind: 'done' | 'failed' | 'abandoned' | 'retry' | 'dead';
   readonly text?: string;
-  readonly countTry?: boolean;
+  readonly countsAttempt?: boolean;
   readonly failure?: 'defect';
 }
 interface Call {

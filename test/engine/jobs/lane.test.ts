@@ -311,8 +311,8 @@ t.test('counts what comes again by its cause and what is given up by its failure
   ];
   t.strictSame(await told(), expected(0, 0, 0));
   await add(1, 2, 3, 4);
-  runs.get(1)?.resolve({ kind: 'retry', countTry: true });
-  runs.get(2)?.resolve({ kind: 'retry', countTry: false });
+  runs.get(1)?.resolve({ kind: 'retry', countsAttempt: true });
+  runs.get(2)?.resolve({ kind: 'retry', countsAttempt: false });
   runs.get(3)?.resolve({ kind: 'done' });
   runs.get(4)?.reject(defect('bug'));
   await clock.settle();

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import { flattened, Items, inTurn, mapped, opened } from '../../../engine/runtime/items.ts';
-import { Places } from '../../../engine/runtime/places.ts';
+import { Semaphore } from '../../../engine/runtime/semaphore.ts';
 
 const open = new AbortController().signal;
 
@@ -26,7 +26,7 @@ t.test('items come in order, changed, out of their batches, and end', async (t) 
 t.test('a source is closed once when nobody reads on or a change fails, and not when it came to its end', async (t) => {
   const left = source(3);
   for await (const _ of inTurn(
-    new Places(1),
+    new Semaphore(1),
     '',
     opened(async () => mapped(left.items, doubled)),
     open,
@@ -44,7 +44,7 @@ t.test('a source is closed once when nobody reads on or a change fails, and not 
 t.test(
   'no more items are made at a time than there are places, and one that waits to be read takes none',
   async (t) => {
-    const places = new Places(2);
+    const places = new Semaphore(2);
     let most = 0;
     const lists = Array.from({ length: 5 }, () => {
       const made = mapped(source(3).items, async (item) => {
@@ -63,7 +63,7 @@ t.test(
 );
 
 t.test('who waits for a place is told to stop', async (t) => {
-  const places = new Places(1);
+  const places = new Semaphore(1);
   const free = await places.take(open);
   const stop = new AbortController();
   const next = inTurn(places, '', source(1).items, stop.signal).next();
@@ -83,7 +83,7 @@ t.test('nothing keeps an item that was handed out', async (t) => {
   };
   const batches = mapped(mapped(source(3).items, watched), (item) => watched([watched({ ...item })]));
   const items = inTurn(
-    new Places(1),
+    new Semaphore(1),
     '',
     opened(async () => flattened(batches)),
     open,

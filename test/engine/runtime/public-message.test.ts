@@ -17,7 +17,7 @@ const WORDED: readonly (readonly [string, string])[] = [
   ['script /opt/longshore/bin/import ended with exit code 1', 'script import ended with exit code 1'],
   ["ENOSPC: no space left on device, write '/srv/sites/x y/f'", "ENOSPC: no space left on device, write 'x y/f'"],
   ['postgres://longshore:secret@db.lab/sites is away', 'an internal address is away'],
-  ['try 1 of 12: busy (HTTP 503)', 'try 1 of 12: busy (HTTP 503)'],
+  ['attempt 1 of 12: busy (HTTP 503)', 'attempt 1 of 12: busy (HTTP 503)'],
   ['3/4 of it is text/plain', '3/4 of it is text/plain'],
 ];
 

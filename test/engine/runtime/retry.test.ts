@@ -2,16 +2,16 @@ import t from 'tap';
 import { aborted, defect, rejected, transient } from '../../../engine/runtime/failure.ts';
 import {
   afterFailure,
+  attemptsFor,
   Backoff,
   backoffMs,
   DELAYS,
   persisting,
   retrying,
-  triesFor,
 } from '../../../engine/runtime/retry.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 
-const policy = { tries: 3, baseMs: 1000, maxMs: 10_000 };
+const policy = { attempts: 3, baseMs: 1000, maxMs: 10_000 };
 const low = (): number => 0;
 const high = (): number => 0.999_999;
 
@@ -28,8 +28,8 @@ t.test('delays grow from the base to the maximum, with full jitter above the bas
   );
 });
 
-t.test('only transient failures are tried again, until the tries are used up', async (t) => {
-  const again = { kind: 'again', delayMs: 1000, countTry: true };
+t.test('only transient failures are tried again, until the attempts are used up', async (t) => {
+  const again = { kind: 'again', delayMs: 1000, countsAttempt: true };
   t.strictSame(afterFailure(policy, 0, transient('busy'), low), again);
   t.strictSame(afterFailure(policy, 1, transient('busy'), low), again);
   t.strictSame(afterFailure(policy, 2, transient('busy'), low), { kind: 'give-up' });
@@ -40,14 +40,14 @@ t.test('only transient failures are tried again, until the tries are used up', a
 
 t.test('an unreachable dependency uses up no try', async (t) => {
   const refused = transient('refused', { unreachable: true });
-  t.strictSame(afterFailure(policy, 2, refused, low), { kind: 'again', delayMs: 1000, countTry: false });
+  t.strictSame(afterFailure(policy, 2, refused, low), { kind: 'again', delayMs: 1000, countsAttempt: false });
 });
 
-t.test('a failure that is worth fewer tries gets no more', async (t) => {
-  const late = transient('late', { maxTries: 2 });
-  t.strictSame(afterFailure(policy, 0, late, low), { kind: 'again', delayMs: 1000, countTry: true });
+t.test('a failure that is worth fewer attempts gets no more', async (t) => {
+  const late = transient('late', { maxAttempts: 2 });
+  t.strictSame(afterFailure(policy, 0, late, low), { kind: 'again', delayMs: 1000, countsAttempt: true });
   t.strictSame(afterFailure(policy, 1, late, low), { kind: 'give-up' });
-  t.strictSame([triesFor(policy, late), triesFor({ tries: 1 }, late), triesFor(policy, 'text')], [2, 1, 3]);
+  t.strictSame([attemptsFor(policy, late), attemptsFor({ attempts: 1 }, late), attemptsFor(policy, 'text')], [2, 1, 3]);
 });
 
 t.test('a success starts the delays over', async (t) => {
@@ -57,7 +57,7 @@ t.test('a success starts the delays over', async (t) => {
   t.strictSame([backoff.failures, backoff.failed()], [0, 2000]);
 });
 
-t.test('retrying counts tries, waits out the unreachable and throws the last error', async (t) => {
+t.test('retrying counts attempts, waits out the unreachable and throws the last error', async (t) => {
   const clock = new VirtualClock(0);
   const errors = [
     transient('refused', { unreachable: true }),

@@ -1,16 +1,16 @@
 import t, { type Test } from 'tap';
 import { aborted, transient } from '../../../engine/runtime/failure.ts';
+import { LiveSetting } from '../../../engine/runtime/live-setting.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';
-import { type Lead, Timer, type TimerOptions } from '../../../engine/runtime/timer.ts';
-import { Tunable } from '../../../engine/runtime/tunable.ts';
+import { type Leadership, Timer, type TimerOptions } from '../../../engine/runtime/timer.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 import { aliveAfter, Forgetful } from '../../support/live-objects.ts';
 
 const never = new AbortController().signal;
 
 /** A lead that ends when the signal says so, and is given up at once. */
-const leadUntil = (lost?: AbortSignal): Lead => ({ ...(lost && { lost }), async [Symbol.asyncDispose]() {} });
+const leadUntil = (lost?: AbortSignal): Leadership => ({ ...(lost && { lost }), async [Symbol.asyncDispose]() {} });
 
 async function setup(t: Test, options: Partial<TimerOptions<string>> = {}) {
   const clock = new VirtualClock(0);
@@ -154,7 +154,7 @@ t.test('only the leader runs, it keeps the lead, another takes over when it ends
   let holder: string | undefined;
   const runs: string[] = [];
   const daemon = async (name: string) => {
-    const lead = async (): Promise<Lead | undefined> => {
+    const lead = async (): Promise<Leadership | undefined> => {
       if (holder !== undefined) return undefined;
       holder = name;
       return {
@@ -289,7 +289,7 @@ t.test('an order that was not begun hears of the end', async (t) => {
 });
 
 t.test('a new period counts from the start of the last run', async (t) => {
-  const periodMs = new Tunable(60_000);
+  const periodMs = new LiveSetting(60_000);
   const { clock, runs } = await setup(t, { periodMs });
   await clock.advance(70_000);
   periodMs.set(30_000);
@@ -300,7 +300,7 @@ t.test('a new period counts from the start of the last run', async (t) => {
 });
 
 t.test('a period that has been over for long when it is set ends at once', async (t) => {
-  const periodMs = new Tunable(60_000);
+  const periodMs = new LiveSetting(60_000);
   const { clock, runs } = await setup(t, { periodMs });
   await clock.advance(50_000);
   periodMs.set(20_000);
@@ -310,8 +310,8 @@ t.test('a period that has been over for long when it is set ends at once', async
 
 t.test('a new period does not put off a run that waits for the lead, nor the first one', async (t) => {
   let leads = false;
-  const lead = async (): Promise<Lead | undefined> => (leads ? leadUntil() : undefined);
-  const periodMs = new Tunable(60_000);
+  const lead = async (): Promise<Leadership | undefined> => (leads ? leadUntil() : undefined);
+  const periodMs = new LiveSetting(60_000);
   const { clock, runs } = await setup(t, { periodMs, lead, firstMs: 1_000 });
   periodMs.set(600_000);
   await clock.advance(2_000);
@@ -322,7 +322,7 @@ t.test('a new period does not put off a run that waits for the lead, nor the fir
 });
 
 t.test('a period that changes during a run holds for the next', async (t) => {
-  const periodMs = new Tunable(60_000);
+  const periodMs = new LiveSetting(60_000);
   const { clock, runs } = await setup(t, {
     periodMs,
     runOnce: async (signal) => {

@@ -43,13 +43,13 @@ t.test('a task gets its input and the resources of its thread, opened once', asy
   t.equal(sessions[0], 1);
 });
 
-t.test('a failure crosses with its kind, message, tries and whether it was reached', async (t) => {
+t.test('a failure crosses with its kind, message, attempts and whether it was reached', async (t) => {
   const { pool } = steady;
   for (const kind of ['rejected', 'transient', 'defect'] as const) {
-    const maxTries = kind === 'transient' ? 3 : undefined;
+    const maxAttempts = kind === 'transient' ? 3 : undefined;
     const message = `a ${kind} one`;
-    const failing = pool.run('fail', { kind, message, maxTries }, { signal: never });
-    await t.rejects(failing, { name: 'Failure', kind, message, maxTries, unreachable: kind === 'transient' });
+    const failing = pool.run('fail', { kind, message, maxAttempts }, { signal: never });
+    await t.rejects(failing, { name: 'Failure', kind, message, maxAttempts, unreachable: kind === 'transient' });
   }
 });
 

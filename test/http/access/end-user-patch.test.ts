@@ -43,14 +43,14 @@ const ROLES = [
     { name: 'owner', caller: '1' },
     { name: 'manager', caller: '2' },
     { name: 'the person', caller: 'self' },
-  ].map((role) => ({ ...role, tries: OPERATIONS as readonly string[] })),
+  ].map((role) => ({ ...role, attempts: OPERATIONS as readonly string[] })),
   ...[
     { name: 'provider', caller: '3' },
     { name: 'staff', caller: '4' },
     { name: 'manager of another dataset', caller: '50' },
     { name: 'stranger', caller: '30' },
     { name: 'guest', caller: 'guest-1' },
-  ].map((role) => ({ ...role, tries: ['replace', 'move'] as readonly string[] })),
+  ].map((role) => ({ ...role, attempts: ['replace', 'move'] as readonly string[] })),
 ];
 
 const patch = (app: App, who: string, id: string, items: unknown, headers = {}) =>
@@ -127,7 +127,7 @@ t.test('path, operation, role and status decide; a refusal changes nothing, what
         t.strictSame(await show(own), after, name);
       };
       for (const op of OPERATIONS)
-        await Promise.all(ROLES.filter(({ tries }) => tries.includes(op)).map((role) => one(role, op)));
+        await Promise.all(ROLES.filter(({ attempts }) => attempts.includes(op)).map((role) => one(role, op)));
       t.strictSame(wrong, []);
       t.strictSame(await show(kept), before, `${row.path} while ${status}: unchanged`);
       const [version] = await app.db.query('select row_version from end_user where user_id = $1::numeric', [kept]);

@@ -26,7 +26,7 @@ export function mailing(t: Teardown, app: App, server: { readonly port: number }
     ...{ mailer, metrics, outbox: new PostgresOutbox(app.db), accounts: new PostgresAccounts(app.cache) },
     ...{ catalogue: app.catalogue, providers: new PostgresAccessProviders(app.db) },
     site: { siteUrl: 'https://site.example', registrationPath: '/r', applicationPath: '/a', supportEmail: HELP },
-    ...{ from: 'service@site.example', replyTo: HELP, retry: { tries: 3, baseMs: 1_000, maxMs: 10_000 } },
+    ...{ from: 'service@site.example', replyTo: HELP, retry: { attempts: 3, baseMs: 1_000, maxMs: 10_000 } },
     ...{ counts: accessMailMetrics(metrics), clock: app.clock, log: silentLogger(), random: () => 0 },
   };
 }

@@ -43,7 +43,7 @@ async function begin(jobs: Jobs, lane: LaneName, dataset: string, outcome?: JobO
   return job;
 }
 const DEAD = { kind: 'dead', failure: 'defect', message: 'a bug' } as const;
-const LATER = { kind: 'retry', delayMs: 3_600_000, message: 'try 1 of 12: busy', countTry: true } as const;
+const LATER = { kind: 'retry', delayMs: 3_600_000, message: 'attempt 1 of 12: busy', countsAttempt: true } as const;
 
 const retry = (app: App, id: string | number) => app.call(undefined, 'POST', `/admin/rpc/jobs/${id}/retry`, ADMIN);
 
@@ -75,8 +75,8 @@ t.test('the report has every lane and every job', async (t) => {
         : { ...none, lane };
     }),
   );
-  const common = { owner: Number(OWNER), tries: 0, eventId: 7 };
-  const failed = { ...common, tries: 1 };
+  const common = { owner: Number(OWNER), attempts: 0, eventId: 7 };
+  const failed = { ...common, attempts: 1 };
   t.strictSame(
     results.map(({ created: _created, runAt: _runAt, ...job }) => job),
     [
@@ -143,7 +143,7 @@ t.test('a dead job and a delayed one are queued again', async (t) => {
       { lane: 'import', limit: 1, crowdedTypes: [], blockedTypes: [] },
       signal,
     );
-    t.match(job, { id, tries: 0 });
+    t.match(job, { id, attempts: 0 });
   }
 });
 

@@ -11,7 +11,7 @@ import { PostgresDatasetReports } from '../../../engine/adapters/datasets/datase
 import { PostgresJobAdmin } from '../../../engine/adapters/jobs/job-admin-postgres.ts';
 import type { Postgres } from '../../../engine/adapters/postgres/postgres.ts';
 import { CountedStore } from '../../../engine/adapters/uploads/counted-store.ts';
-import { PostgresKeptBytes } from '../../../engine/adapters/uploads/kept-bytes-postgres.ts';
+import { PostgresKeptBytes } from '../../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import { PostgresUploads } from '../../../engine/adapters/uploads/uploads-postgres.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
 import { NO_GRANTS } from '../../../engine/ports/grants.ts';

@@ -11,7 +11,7 @@ const signal = new AbortController().signal;
 const [PLAIN, GENOME] = TARGETS as [(typeof TARGETS)[number], (typeof TARGETS)[number]];
 const MIRROR: readonly InstallRecord[] = [
   { target: GENOME, kind: 'data', status: 'running', messages: [] },
-  { target: PLAIN, kind: 'data', status: 'queued', messages: ['try 1 of 12: away'] },
+  { target: PLAIN, kind: 'data', status: 'queued', messages: ['attempt 1 of 12: away'] },
 ];
 const updated = new Date(0);
 const INSTALLED: ControlState = {
@@ -46,7 +46,7 @@ t.test('an install that has not begun says why it waits, which only the cache kn
   const states = new Map([PLAIN, GENOME].map((id) => [id, { state: async () => ({ ...INSTALLED, messages: {} }) }]));
   const source = liveInstallStatus(states, new VirtualClock());
   t.strictSame(await source(viewed({ installs: MIRROR }), signal), [
-    { target: PLAIN, kind: 'data', status: 'queued', messages: ['try 1 of 12: away'] },
+    { target: PLAIN, kind: 'data', status: 'queued', messages: ['attempt 1 of 12: away'] },
   ]);
 });
 
@@ -72,7 +72,7 @@ t.test('a target that is away or silent shows what was last known, and keeps nob
   const silent = `last known status: ${GENOME} does not answer (no answer within 2000 ms)`;
   t.strictSame(await asked, [
     { target: PLAIN, kind: 'meta', status: 'queued', messages: [away] },
-    { target: PLAIN, kind: 'data', status: 'queued', messages: ['try 1 of 12: away', away] },
+    { target: PLAIN, kind: 'data', status: 'queued', messages: ['attempt 1 of 12: away', away] },
     { target: GENOME, kind: 'meta', status: 'queued', messages: [silent] },
     { target: GENOME, kind: 'data', status: 'running', messages: [silent] },
   ]);

@@ -22,7 +22,7 @@ const COUNTS = `
   from installer.dataset d`;
 
 const JOBS = `
-  select lane || ' ' || state as job, count(*)::int as n, max(tries) as tries, left(max(message), 60) as message
+  select lane || ' ' || state as job, count(*)::int as n, max(attempts) as attempts, left(max(message), 60) as message
   from installer.job group by 1 order by 1`;
 
 export class Progress {
@@ -47,9 +47,9 @@ export class Progress {
 
   /** Jobs by lane and state. */
   async jobs(): Promise<string> {
-    const { rows } = await this.#pool.query<{ job: string; n: number; tries: number; message: string | null }>(JOBS);
+    const { rows } = await this.#pool.query<{ job: string; n: number; attempts: number; message: string | null }>(JOBS);
     return rows
-      .map(({ job, n, tries, message }) => `${n} ${job}${message ? ` (try ${tries}: ${message})` : ''}`)
+      .map(({ job, n, attempts, message }) => `${n} ${job}${message ? ` (try ${attempts}: ${message})` : ''}`)
       .join(', ');
   }
 

@@ -64,9 +64,9 @@ export class Uploads {
 
   async #upload(at: number): Promise<void> {
     const name = nameOf(at);
-    for (let tries = 0; !this.accepted.has(name); tries++) {
-      if (tries > 0) await systemClock.sleep(AGAIN_MS, never);
-      await this.#try(name, at, at + tries);
+    for (let attempts = 0; !this.accepted.has(name); attempts++) {
+      if (attempts > 0) await systemClock.sleep(AGAIN_MS, never);
+      await this.#try(name, at, at + attempts);
     }
   }
 

@@ -165,7 +165,7 @@ create table outbox (
   message_key uuid not null unique default gen_random_uuid(),
   draft jsonb not null,
   due timestamptz not null,
-  tries integer not null default 0 check (tries >= 0),
+  attempts integer not null default 0 check (attempts >= 0),
   -- Given up; an administrator should look.
   dead boolean not null default false,
   failure text,
@@ -173,7 +173,7 @@ create table outbox (
   about text collate "C"
 );
 create index outbox_due on outbox (due, mail_id) where not dead;
-create index outbox_about on outbox (about) where about is not null and tries = 0;
+create index outbox_about on outbox (about) where about is not null and attempts = 0;
 
 -- Limits the mails that users cause by editing their requests: those about one record go out at most once an hour, with its
 -- newest state; one author, one dataset and the service as a whole have a number a day (adapters/access/outbox.ts).

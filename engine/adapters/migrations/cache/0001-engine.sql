@@ -63,7 +63,7 @@ create table job (
   state text not null default 'queued' check (state in ('queued', 'running', 'delayed', 'dead')),
   again boolean not null default false,
   alone boolean not null default false,
-  tries integer not null default 0 check (tries >= 0),
+  attempts integer not null default 0 check (attempts >= 0),
   crashes integer not null default 0 check (crashes >= 0),
   created_at timestamptz not null default now(),
   run_at timestamptz not null default now(),

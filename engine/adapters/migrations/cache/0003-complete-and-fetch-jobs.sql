@@ -14,7 +14,7 @@ create function complete_and_fetch_jobs(
   -- When some owners are restricted, the others take turns, beginning with the owner after this one.
   owners_after numeric)
 returns table (
-  id bigint, dataset_id text, owner numeric, event_id bigint, source text, type text, tries integer, crashes integer,
+  id bigint, dataset_id text, owner numeric, event_id bigint, source text, type text, attempts integer, crashes integer,
   alone boolean, token bigint, waited_ms bigint, traceparent text,
   -- Only in the last row, which has no job: due jobs remain although there was room; time until the next delayed job is due.
   blocked boolean, next_due_ms bigint)
@@ -46,8 +46,8 @@ begin
         state = case when e.dies then 'dead' when e.outcome = 'retry' then 'delayed' else 'queued' end,
         again = j.again and e.dies,
         alone = e.outcome = 'crash' or (e.outcome = 'requeue' and j.alone),
-        tries = case when e.outcome = 'done' then 0
-          else j.tries + (e.outcome = 'dead' or (e.outcome = 'retry' and e.counted))::integer end,
+        attempts = case when e.outcome = 'done' then 0
+          else j.attempts + (e.outcome = 'dead' or (e.outcome = 'retry' and e.counted))::integer end,
         crashes = case when e.outcome = 'done' then 0 else j.crashes + (e.outcome = 'crash' and j.alone)::integer end,
         -- A job that was put back keeps its place in the queue. A dead one is where no claim looks.
         run_at = case when e.dies then 'infinity' when e.outcome = 'retry' then now() + e.delay_ms * interval '1 millisecond'
@@ -105,7 +105,7 @@ begin
       claimed as (
         update job j set state = 'running', holder = me, token = t.token, claimed_at = now(), again = false
         from candidate c join taken t on t.name = c.dataset_id where j.id = c.id returning j.*)
-      select c.id, c.dataset_id, c.owner, c.event_id, c.source, c.type, c.tries, c.crashes, c.alone, c.token,
+      select c.id, c.dataset_id, c.owner, c.event_id, c.source, c.type, c.attempts, c.crashes, c.alone, c.token,
         ceil(date_part('epoch', now() - c.run_at) * 1000)::bigint, c.traceparent, null::boolean, null::bigint
       from claimed c order by c.run_at, c.id;
       get diagnostics rows_written = row_count; room := room - rows_written;

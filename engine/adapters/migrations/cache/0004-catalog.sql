@@ -108,7 +108,7 @@ create table install_attempt (
   dataset_id text collate "C" not null references dataset on delete cascade,
   target_id text not null,
   kind text not null check (kind in ('meta', 'data')),
-  tries integer not null check (tries >= 0),
+  attempts integer not null check (attempts >= 0),
   not_before timestamptz,
   started boolean not null,
   primary key (dataset_id, target_id, kind)

@@ -34,7 +34,7 @@ create table report_job (
   accessed_at timestamptz not null,
   -- Number of the last claim; the fence of all that its holder writes.
   attempt integer not null default 0 check (attempt >= 0),
-  tries integer not null default 0 check (tries >= 0),
+  attempts integer not null default 0 check (attempts >= 0),
   holder integer,
   lease_until timestamptz,
   failure text,

@@ -52,7 +52,7 @@ t.test('a folder that is there, that will be made, that is missing, that is none
     {
       severity: 'fault',
       wrong: 'it is not there (ENOENT)',
-      mend: 'make it, or mount what belongs there, or correct installer.objectStore.path',
+      fix: 'make it, or mount what belongs there, or correct installer.objectStore.path',
     },
   ]);
   t.match(await look(folder(join(dir, 'file', 'below'), true)), { status: 'failed' });
@@ -60,7 +60,7 @@ t.test('a folder that is there, that will be made, that is missing, that is none
     {
       severity: 'fault',
       wrong: `${join(dir, 'file')} is no folder`,
-      mend: 'move it away, or correct installer.objectStore.path',
+      fix: 'move it away, or correct installer.objectStore.path',
     },
   ]);
 });
@@ -97,12 +97,12 @@ t.test('programs that are there, that are not, that may not be executed', async 
     {
       severity: 'fault',
       wrong: `command 2: ${dir}/bin/closed may not be executed by user id ${process.getuid?.()}`,
-      mend: `chmod +x ${dir}/bin/closed`,
+      fix: `chmod +x ${dir}/bin/closed`,
     },
     {
       severity: 'fault',
       wrong: 'command 3: absent is not there',
-      mend: 'put it there, or correct handler.commands[3].command',
+      fix: 'put it there, or correct handler.commands[3].command',
     },
   ]);
   t.match(await look(programsCheck({ ...options, optional: true })), {
@@ -144,13 +144,13 @@ t.test('a plugin server: none, another kind of server, one that is well, one tha
     t,
     createTcpServer((socket) => socket.destroy()),
   );
-  t.match((await of(hangsUp)).problems, [{ mend: /^it closes the connection: / }]);
+  t.match((await of(hangsUp)).problems, [{ fix: /^it closes the connection: / }]);
   const closed = await freePort();
   t.strictSame((await of(closed)).problems, [
     {
       severity: 'fault',
       wrong: 'the check failed (ECONNREFUSED)',
-      mend: 'nothing listens there: start it (longshore plugin --config site.yaml --id genes), or correct installer.plugins.genes.server; check that the plugin server listens on this address and not on another',
+      fix: 'nothing listens there: start it (longshore plugin --config site.yaml --id genes), or correct installer.plugins.genes.server; check that the plugin server listens on this address and not on another',
     },
   ]);
   for (const strange of [
@@ -203,7 +203,7 @@ t.test('what says nothing is given up after ten seconds, beside the others', asy
   const given: AbortSignal[] = [];
   const check = (name: string, look: Check['look']): Check => ({
     ...{ name, where: 'there', tried: 'asked', look },
-    explain: () => 'mend it',
+    explain: () => 'fix it',
   });
   const silent = check('silent', (until) => {
     given.push(until);
@@ -211,12 +211,12 @@ t.test('what says nothing is given up after ten seconds, beside the others', asy
   });
   const running = runChecks([silent, check('quick', async () => ({ problems: [] }))], clock, signal);
   await clock.advance(10_000);
-  const mend = 'it hangs, is overloaded, or a firewall on the way drops packets: try it by hand from here';
+  const fix = 'it hangs, is overloaded, or a firewall on the way drops packets: try it by hand from here';
   const common = { where: 'there', tried: 'asked' };
   t.strictSame(await running, [
     {
       ...{ name: 'silent', status: 'failed', tookMs: 10_000, ...common },
-      problems: [{ severity: 'fault', wrong: 'no answer within 10 s', mend }],
+      problems: [{ severity: 'fault', wrong: 'no answer within 10 s', fix }],
     },
     { name: 'quick', status: 'ok', tookMs: 0, ...common, problems: [] },
   ]);
@@ -227,7 +227,7 @@ t.test('what says nothing is given up after ten seconds, beside the others', asy
   await stopped;
 });
 
-t.test('codes are found wherever they stand, and each has its mend', async (t) => {
+t.test('codes are found wherever they stand, and each has its fix', async (t) => {
   const coded = (code: string) => Object.assign(new Error('no'), { code });
   t.equal(codeOf(transient('away', { cause: new AggregateError([new Error('a'), coded('ENOTFOUND')]) })), 'ENOTFOUND');
   t.equal(codeOf(Object.assign(coded('ESOCKET'), { errno: -111 })), 'ECONNREFUSED');
@@ -272,7 +272,7 @@ t.test('findings as lines and as one document', async (t) => {
     },
     {
       ...{ name: 'log broker', where: 'kafka:9092', status: 'failed', tookMs: 1_234, tried: 'asked' },
-      problems: [{ severity: 'fault', wrong: 'it is away', mend: 'start it' }],
+      problems: [{ severity: 'fault', wrong: 'it is away', fix: 'start it' }],
     },
   ];
   t.equal(
@@ -281,7 +281,7 @@ t.test('findings as lines and as one document', async (t) => {
       'ok       cache database  db:5432/installer    12 ms  logged in: PostgreSQL 18.4',
       'FAILED   log broker      kafka:9092         1234 ms  asked',
       '  wrong: it is away',
-      '  mend:  start it',
+      '  fix:  start it',
       '2 checked: 1 ok, 0 with a warning, 1 failed',
       '',
     ].join('\n'),
@@ -311,13 +311,13 @@ t.test(
     t.match(await of({}), { name: 'mail server', where: `127.0.0.1:${plain.port}`, tried: 'greeted it', status: 'ok' });
     plain.answers.set('EHLO', '250-test\r\n250 AUTH PLAIN').set('AUTH', '535 no');
     const refused = await of({ login: { user: 'longshore', pass: 'planted-password' } });
-    t.match(refused, { status: 'failed', problems: [{ mend: /^correct mail\.username and password/ }] });
+    t.match(refused, { status: 'failed', problems: [{ fix: /^correct mail\.username and password/ }] });
     t.notMatch(JSON.stringify(refused), /planted-password/);
     t.match((await of({ port: await freePort() })).problems, [
-      { mend: /^nothing listens there: start the mail server/ },
+      { fix: /^nothing listens there: start the mail server/ },
     ]);
-    t.match((await of({ port: tls.port, security: 'tls' })).problems, [{ mend: /mail\.tlsOptions\.caFile/ }]);
-    t.match((await of({ security: 'starttls' })).problems, [{ mend: /correct mail\.security/ }]);
+    t.match((await of({ port: tls.port, security: 'tls' })).problems, [{ fix: /mail\.tlsOptions\.caFile/ }]);
+    t.match((await of({ security: 'starttls' })).problems, [{ fix: /correct mail\.security/ }]);
   },
 );
 

@@ -57,7 +57,7 @@ t.test('a schema that is not up to date is told with the command for it, one tha
   const stale = {
     severity: 'fault',
     wrong: `cache database: schema installer is not up to date: migrations ${numbers} are missing`,
-    mend: 'longshore migrate',
+    fix: 'longshore migrate',
   };
   t.match(await look(options), { name: 'cache database', where, status: 'failed', problems: [stale] });
   await using db = new Postgres(options, silentLogger());
@@ -87,7 +87,7 @@ t.test('a database that is missing is told with the SQL that makes it, and nothi
     problems: [
       {
         wrong: new RegExp(`database "${missing.database}" does not exist`),
-        mend: `as a superuser: CREATE DATABASE "${missing.database}" OWNER "postgres"; or correct installer.cacheDb.name`,
+        fix: `as a superuser: CREATE DATABASE "${missing.database}" OWNER "postgres"; or correct installer.cacheDb.name`,
       },
     ],
   });
@@ -103,7 +103,7 @@ t.test('a role without the right password, without rights, and a schema of the s
   t.match(refused.problems, [
     {
       wrong: /password authentication failed/,
-      mend: `correct installer.cacheDb.username and password, or as a superuser: ALTER ROLE "${role}" LOGIN PASSWORD '..';`,
+      fix: `correct installer.cacheDb.username and password, or as a superuser: ALTER ROLE "${role}" LOGIN PASSWORD '..';`,
     },
   ]);
   t.notMatch(JSON.stringify(refused), /planted-password/);
@@ -111,12 +111,12 @@ t.test('a role without the right password, without rights, and a schema of the s
     {
       severity: 'fault',
       wrong: `cache database: schema installer may not be used by role ${role}`,
-      mend: `as its owner: GRANT ALL ON SCHEMA "installer" TO "${role}";`,
+      fix: `as its owner: GRANT ALL ON SCHEMA "installer" TO "${role}";`,
     },
     {
       severity: 'fault',
       wrong: 'target SiteA data: schema rows is missing',
-      mend: `as a superuser: CREATE SCHEMA "rows" AUTHORIZATION "${role}"; or correct installer.installTargets[0].dataDb.schema`,
+      fix: `as a superuser: CREATE SCHEMA "rows" AUTHORIZATION "${role}"; or correct installer.installTargets[0].dataDb.schema`,
     },
   ]);
 });
@@ -125,10 +125,10 @@ t.test('nobody there, and a server that speaks no TLS', async (t) => {
   const { options } = await setup(t);
   const port = await freePort();
   t.match((await look({ ...options, port })).problems, [
-    { wrong: /ECONNREFUSED/, mend: /^nothing listens there: start PostgreSQL, or correct installer\.cacheDb\.server/ },
+    { wrong: /ECONNREFUSED/, fix: /^nothing listens there: start PostgreSQL, or correct installer\.cacheDb\.server/ },
   ]);
   t.match((await look({ ...options, tls: { rejectUnauthorized: true } })).problems, [
-    { wrong: /does not support SSL/, mend: /check installer\.cacheDb\.tls: a server without TLS refuses it/ },
+    { wrong: /does not support SSL/, fix: /check installer\.cacheDb\.tls: a server without TLS refuses it/ },
   ]);
 });
 
@@ -153,6 +153,6 @@ t.test('a database that could not be located', async (t) => {
     systemClock,
   );
   t.match(await runChecks([check], systemClock, signal), [
-    { where: 'cn=rows', status: 'failed', problems: [{ wrong: 'the check failed (Error)', mend: 'make the entry' }] },
+    { where: 'cn=rows', status: 'failed', problems: [{ wrong: 'the check failed (Error)', fix: 'make the entry' }] },
   ]);
 });

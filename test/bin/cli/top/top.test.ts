@@ -38,7 +38,15 @@ function reading(text: string, at = AT): Reading {
     { name: 'cache-db', status: 'healthy' },
     { name: 'target\u001b[2J Alpha', status: 'unhealthy', message: 'away\nfor long' },
   ];
-  const job = { id: 7, lane: 'import', datasetId: 'd1', owner: '1', state: 'running', tries: 2, eventId: 1 } as const;
+  const job = {
+    id: 7,
+    lane: 'import',
+    datasetId: 'd1',
+    owner: '1',
+    state: 'running',
+    attempts: 2,
+    eventId: 1,
+  } as const;
   const jobs = [{ ...job, message: 'try 2', created: new Date(AT - 90_000).toISOString() }];
   return {
     at,
@@ -87,7 +95,7 @@ t.test('a frame has lanes, jobs, dependencies and daemons, and fits', async (t) 
       'lane    busy  claimed  queued  delayed  dead  done/s  failed/s  oldest',
       'import  3/10        2       7        0     1    25.0      2.50  1 m 30 s',
       '',
-      'oldest job  lane    state    dataset       age  tries  message',
+      'oldest job  lane    state    dataset       age  attempts  message',
       '         7  import  running  d1       1 m 30 s      2  try 2',
       '',
       '1 of 2 dependencies work: cache-db',

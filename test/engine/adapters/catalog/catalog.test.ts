@@ -4,7 +4,7 @@ import { PostgresDatasetQueries } from '../../../../engine/adapters/datasets/dat
 import { PostgresUploads } from '../../../../engine/adapters/uploads/uploads-postgres.ts';
 import type { DatasetId, UserId } from '../../../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../../../engine/model/metadata.ts';
-import type { ShareWords } from '../../../../engine/ports/catalog.ts';
+import type { StoredShare } from '../../../../engine/ports/catalog.ts';
 import { catalogConformance, type KeptOfDataset } from '../../../conformance/catalog.ts';
 import { FakeCatalog } from '../../../fakes/fake-catalog.ts';
 import { FakeLeaseTable } from '../../../fakes/fake-lease-table.ts';
@@ -57,7 +57,7 @@ async function filesOf(dataset: DatasetId): Promise<KeptOfDataset['files']> {
   );
 }
 
-async function wordsOf(dataset: DatasetId): Promise<ShareWords[]> {
+async function wordsOf(dataset: DatasetId): Promise<StoredShare[]> {
   const rows = await db.query<{ recipient: UserId; offer: 'grant' | null; receipt: 'accept' | null }>(
     `select recipient_id::text as recipient, offer, receipt from dataset_share
      where dataset_id = $1 order by recipient_id`,
@@ -103,7 +103,7 @@ t.test('a dataset whose registration fails in part has no row', async (t) => {
 t.test('front ends read shares as granted and accepted', async (t) => {
   const { at, lease } = await registered(t);
   const [ann, bob, cay, dan] = Array.from({ length: 4 }, newUser).sort() as [UserId, UserId, UserId, UserId];
-  const shares: ShareWords[] = [
+  const shares: StoredShare[] = [
     { recipient: ann, offer: 'grant', receipt: 'accept' },
     { recipient: bob, offer: 'grant' },
     { recipient: cay, offer: 'revoke', receipt: 'accept' },
@@ -202,7 +202,7 @@ t.test('removing a dataset leaves no row with its id but the lease and the jobs'
     ],
     signal,
   );
-  const attempt = { target: PLASMO, kind: 'data', tries: 0, notBefore: undefined, started: true } as const;
+  const attempt = { target: PLASMO, kind: 'data', attempts: 0, notBefore: undefined, started: true } as const;
   await catalog.write(at.dataset, lease, [{ set: 'attempt', ...attempt }], signal);
   await db.query(
     `insert into upload (dataset_id, owner_id, state, holder, reserved_bytes) values ($1, 1, 'stored', 1, 0)`,

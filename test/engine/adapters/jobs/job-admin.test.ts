@@ -48,12 +48,12 @@ const openPostgres: OpenJobAdmin = async (t) => {
         import: { status: row.import_status, messages: row.import_messages },
       };
     },
-    async addAttempt(dataset, { target, kind, tries, notBefore, started }) {
+    async addAttempt(dataset, { target, kind, attempts, notBefore, started }) {
       await db.query('insert into install_attempt values ($1, $2, $3, $4, $5, $6)', [
         dataset,
         target,
         kind,
-        tries,
+        attempts,
         notBefore ?? null,
         started,
       ]);

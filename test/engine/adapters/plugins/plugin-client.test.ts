@@ -270,7 +270,7 @@ t.test('fields that hold their default may be absent', async (t) => {
 t.test('codes outside the protocol are defects, those of a host that is away are transient', async (t) => {
   let code = 0;
   const { removed, imported } = await setup(t, (_, response) => json(response, code, { message: 'why' }));
-  for (const [next, kind, unreachable, unanswered, maxTries] of [
+  for (const [next, kind, unreachable, unanswered, maxAttempts] of [
     [201, 'defect', false, false, undefined],
     [400, 'defect', false, false, undefined],
     [401, 'defect', false, false, undefined],
@@ -281,7 +281,7 @@ t.test('codes outside the protocol are defects, those of a host that is away are
   ] as const) {
     code = next;
     const message = new RegExp(`HTTP ${next} .*why`);
-    await t.rejects(removed(), { kind, unreachable, unanswered, maxTries, message });
+    await t.rejects(removed(), { kind, unreachable, unanswered, maxAttempts, message });
   }
   code = 420;
   await t.rejects(imported(), { kind: 'defect', message: /HTTP 420/ });
@@ -292,7 +292,7 @@ t.test('a 503 after a script ran is an attempt: the call is not taken for one th
     response.setHeader(SCRIPT_RAN, 'true');
     json(response, 503, { message: 'the disk is full' });
   });
-  const attempt = { unreachable: false, unanswered: false, maxTries: undefined };
+  const attempt = { unreachable: false, unanswered: false, maxAttempts: undefined };
   const expected = { kind: 'transient', ...attempt, message: /HTTP 503 .*is full/ };
   await t.rejects(removed(), expected);
   await t.rejects(imported(), expected);
@@ -342,7 +342,7 @@ t.test('a server that is not there is unreachable', async (t) => {
     kind: 'transient',
     unreachable: true,
     unanswered: true,
-    maxTries: undefined,
+    maxAttempts: undefined,
     message: /not reached/,
   };
   await t.rejects(client.uninstall(call, signal), expected);
@@ -351,7 +351,7 @@ t.test('a server that is not there is unreachable', async (t) => {
 
 t.test('a server that hangs up is transient', async (t) => {
   const { removed, imported } = await setup(t, (_, response) => response.destroy());
-  const expected = { kind: 'transient', unreachable: false, unanswered: true, maxTries: undefined };
+  const expected = { kind: 'transient', unreachable: false, unanswered: true, maxAttempts: undefined };
   await t.rejects(removed(), { ...expected, message: /uninstall/ });
   await t.rejects(imported(), { ...expected, message: /import/ });
 });
@@ -362,7 +362,7 @@ t.test('a server that says nothing is given up after the time of its scripts and
     scriptMs: { ...SCRIPT_MS, uninstall: 50, import: 60 },
     times: { marginMs: 50 },
   });
-  const expected = { kind: 'transient', unreachable: false, unanswered: false, maxTries: 3 };
+  const expected = { kind: 'transient', unreachable: false, unanswered: false, maxAttempts: 3 };
   await t.rejects(removed(), {
     ...expected,
     message: /^plugin server genes at http:\S+\/uninstall: time-out, no answer within 100 ms$/,
@@ -377,7 +377,7 @@ t.test('an answer that stops in the middle is given up', async (t) => {
   await t.rejects(imported(), {
     kind: 'transient',
     unanswered: false,
-    maxTries: 3,
+    maxAttempts: 3,
     message: /time-out, the answer stood still for 50 ms$/,
   });
 });

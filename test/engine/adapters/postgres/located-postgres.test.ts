@@ -1,5 +1,5 @@
 import t from 'tap';
-import { RememberingDirectory } from '../../../../engine/adapters/ldap/remembering-directory.ts';
+import { CachedDirectory } from '../../../../engine/adapters/ldap/cached-directory.ts';
 import { LocatedPostgres, type TargetDatabase } from '../../../../engine/adapters/postgres/located-postgres.ts';
 import type { DatabaseAddress, Directory } from '../../../../engine/ports/directory.ts';
 import { transient } from '../../../../engine/runtime/failure.ts';
@@ -33,7 +33,7 @@ function setup() {
     };
     return { query: call, transaction: call, probe: call, [Symbol.asyncDispose]: async () => void closed.push(host) };
   };
-  const remembering = new RememberingDirectory(directory, silentLogger());
+  const remembering = new CachedDirectory(directory, silentLogger());
   const db = new LocatedPostgres({ directory: remembering, commonName: 'genes', open, clock, log: silentLogger() });
   return { clock, db, asked, closed, state };
 }

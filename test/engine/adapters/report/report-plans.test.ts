@@ -124,7 +124,7 @@ t.test('the queue and the expiry read what they need', async (t) => {
   });
   t.equal(claims.length, 24);
   await planned(t, () => queue.renew(claims, signal));
-  const outcomes = [complete(1), failed(1), { kind: 'again', from: at(0), countTry: true } as const];
+  const outcomes = [complete(1), failed(1), { kind: 'again', from: at(0), countsAttempt: true } as const];
   const done = claims.map((claim, i) => ({ claim, outcome: outcomes[i % 3] ?? complete(1) }));
   await planned(t, () => queue.completeAndFetch(done, { limit: 0 }, at(10 ** 6), signal));
   await planned(t, () => expiry.expire(at(1_000), 100, signal));

@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
-import { S3_TIMES, type S3Times } from '../../../../engine/adapters/s3/s3-exchange.ts';
+import { S3_TIMES, type S3Times } from '../../../../engine/adapters/s3/s3-call.ts';
 import { S3Store } from '../../../../engine/adapters/s3/s3-store.ts';
 import { silentLogger } from '../../../../engine/runtime/log.ts';
 

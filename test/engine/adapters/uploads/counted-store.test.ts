@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import t from 'tap';
 import { CountedStore } from '../../../../engine/adapters/uploads/counted-store.ts';
-import { PostgresKeptBytes } from '../../../../engine/adapters/uploads/kept-bytes-postgres.ts';
+import { PostgresKeptBytes } from '../../../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import { fileKey, objectKey, shareKey } from '../../../../engine/model/object-key.ts';
 import { transient } from '../../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../../engine/runtime/log.ts';

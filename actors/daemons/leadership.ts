@@ -6,19 +6,19 @@
 // Processes that do not lead ask again every few seconds.
 
 import type { Lease, Leases } from '../../engine/ports/jobs.ts';
-import { Bell } from '../../engine/runtime/bell.ts';
 import { aborted, kindOf, messageOf, transient } from '../../engine/runtime/failure.ts';
 import { JoinedSignal } from '../../engine/runtime/joined-signal.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
+import { Notifier } from '../../engine/runtime/notifier.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';
-import { LEAD_RETRY_MS, type Lead } from '../../engine/runtime/timer.ts';
+import { LEAD_RETRY_MS, type Leadership } from '../../engine/runtime/timer.ts';
 import { leaderGauge } from '../../engine/runtime/timer-metrics.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
-import { LEASE_TIMES, type LeaseTimes } from '../jobs/lease-keeper.ts';
+import { LEASE_TIMES, type LeaseTimes } from '../jobs/lease-renewer.ts';
 
 /** A lead that is renewed for its holder until it is lost or disposed of. */
-export interface KeptLead extends Lead {
+export interface KeptLead extends Leadership {
   readonly lost: AbortSignal;
 }
 
@@ -114,7 +114,7 @@ class HeldLead implements KeptLead {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #times: LeaseTimes;
-  readonly #bell = new Bell();
+  readonly #notifier = new Notifier();
   readonly #lost = new AbortController();
   readonly #ending = new AbortController();
   readonly #keeping: Promise<void>;
@@ -138,7 +138,7 @@ class HeldLead implements KeptLead {
     this.#log = log;
     this.#times = times;
     this.#onEnd = onEnd;
-    this.#bell.ringOn(this.#ending.signal);
+    this.#notifier.notifyOn(this.#ending.signal);
     this.#keeping = this.#keep();
   }
 
@@ -147,7 +147,7 @@ class HeldLead implements KeptLead {
   }
 
   renewSoon(): void {
-    this.#bell.ring();
+    this.#notifier.notify();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -163,7 +163,7 @@ class HeldLead implements KeptLead {
   async #keep(): Promise<void> {
     const { renewMs } = this.#times;
     for (let waitMs = renewMs; ; ) {
-      await this.#bell.wait(this.#clock, Math.min(waitMs, this.#leftMs));
+      await this.#notifier.wait(this.#clock, Math.min(waitMs, this.#leftMs));
       if (this.#ending.signal.aborted) return;
       if (this.#leftMs <= 0) this.#lose('not renewed in time');
       // After a failed renewal time is running out, so we retry sooner.

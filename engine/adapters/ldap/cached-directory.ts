@@ -3,7 +3,7 @@
 import type { DatabaseAddress, Directory } from '../../ports/directory.ts';
 import type { Logger } from '../../runtime/log.ts';
 
-export class RememberingDirectory implements Directory {
+export class CachedDirectory implements Directory {
   readonly #directory: Directory;
   readonly #log: Logger;
   /** By common name; bounded by the number of databases in the configuration. */

@@ -9,7 +9,7 @@ import { connectionConfig, type PostgresOptions, postgresFailure, type Sql } fro
 const STATEMENT_MS = 10_000;
 
 /** Fails like `Postgres`, or with the signal's reason. Nothing is left open when it ends. */
-export async function visitPostgres<Result>(
+export async function withConnection<Result>(
   options: PostgresOptions,
   work: (sql: Sql) => Promise<Result>,
   signal: AbortSignal,

@@ -1,8 +1,8 @@
 // A setting that may change while the program runs: new users read the current value, existing ones are notified.
 
-export class Tunable<Value> {
+export class LiveSetting<Value> {
   #current: Value;
-  readonly #hearers = new Set<(value: Value) => void>();
+  readonly #listeners = new Set<(value: Value) => void>();
 
   constructor(value: Value) {
     this.#current = value;
@@ -14,16 +14,16 @@ export class Tunable<Value> {
 
   set(value: Value): void {
     this.#current = value;
-    for (const hear of [...this.#hearers]) hear(value);
+    for (const hear of [...this.#listeners]) hear(value);
   }
 
   /** Calls `hear` at each change from now on; the returned function unsubscribes. */
   watch(hear: (value: Value) => void): () => void {
     // A separate function for each watcher, so that one that watches twice is called twice.
     const mine = (value: Value): void => hear(value);
-    this.#hearers.add(mine);
+    this.#listeners.add(mine);
     return () => {
-      this.#hearers.delete(mine);
+      this.#listeners.delete(mine);
     };
   }
 }

@@ -2,9 +2,9 @@
 // would be rejected anyway; aborting it early saves the work.
 
 import type { ClaimedJob, Leases } from '../../engine/ports/jobs.ts';
-import { Bell } from '../../engine/runtime/bell.ts';
 import { aborted, messageOf, transient } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
+import { Notifier } from '../../engine/runtime/notifier.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
 
@@ -29,13 +29,13 @@ interface HeldJob {
 
 export const LEASE_TIMES: LeaseTimes = { renewMs: 10_000, giveUpMs: 25_000 };
 
-export class LeaseKeeper {
+export class LeaseRenewer {
   readonly #leases: Leases;
   readonly #holders: readonly LeaseHolder[];
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #times: LeaseTimes;
-  readonly #bell = new Bell();
+  readonly #notifier = new Notifier();
   /** When each lease was last renewed or, if never, the earliest time of its claim. Key: `name token`. */
   #renewedAt = new Map<string, number>();
   /** When the last round (or the keeper) started. A lease not seen in that round was claimed after it started. */
@@ -59,10 +59,10 @@ export class LeaseKeeper {
   async run(signal: AbortSignal): Promise<void> {
     let waitMs = this.#times.renewMs;
     this.#roundAt = this.#clock.now();
-    const ring = (): void => this.#bell.ring();
+    const ring = (): void => this.#notifier.notify();
     signal.addEventListener('abort', ring, { once: true });
     while (!signal.aborted) {
-      await this.#bell.wait(this.#clock, waitMs);
+      await this.#notifier.wait(this.#clock, waitMs);
       if (signal.aborted) return;
       const renewed = await this.renewAll(signal);
       // Time is running out: retry sooner, and check whether any lease is too old by then.
@@ -72,7 +72,7 @@ export class LeaseKeeper {
 
   /** Renews all leases now. Call it after a pause in which other processes may have considered this one dead. */
   renewSoon(): void {
-    this.#bell.ring();
+    this.#notifier.notify();
   }
 
   /** False when the leases could not be renewed. */

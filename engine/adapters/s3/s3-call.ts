@@ -1,5 +1,5 @@
-// One exchange with the S3 store. The client library knows neither signals nor deadlines; it is given a transport that
-// finds the exchange in whose name it is called, and the exchange cuts the connection off.
+// One call to the S3 store. The client library knows neither signals nor deadlines. We give it a transport that
+// finds the current call, which cuts the connection when its signal aborts or its deadline passes.
 //   open       the signal and the deadline of the step under way end it
 //   committed  the store has all that it needs: an abort now leaves it a short grace to say what became of it, because
 //              nothing that we could do would undo the change
@@ -25,7 +25,7 @@ export interface S3Times {
 
 export const S3_TIMES: S3Times = { connectMs: 10_000, answerMs: 60_000, idleMs: 60_000, graceMs: 5_000 };
 
-export interface ExchangeOptions {
+export interface S3CallOptions {
   /** Named in every failure: what was being done to which object where. */
   readonly what: string;
   readonly times: S3Times;
@@ -34,20 +34,20 @@ export interface ExchangeOptions {
 
 type Answered = (response: IncomingMessage) => void;
 
-const current = new AsyncLocalStorage<Exchange>();
+const current = new AsyncLocalStorage<S3Call>();
 
 /** What the client library sends its requests by. */
 export const s3Transport: Exclude<ClientOptions['transport'], undefined> = {
   request: (...args: readonly unknown[]) => {
-    const exchange = current.getStore();
-    if (!exchange) throw new Error('a request to the S3 store outside of an exchange');
+    const call = current.getStore();
+    if (!call) throw new Error('a request to the S3 store outside of a call');
     const [options, answered] = args as [RequestOptions, Answered];
-    return exchange.begin(options, answered);
+    return call.begin(options, answered);
   },
 };
 
-export class Exchange implements Disposable {
-  readonly #options: ExchangeOptions;
+export class S3Call implements Disposable {
+  readonly #options: S3CallOptions;
   readonly #signal: AbortSignal;
   #request: ClientRequest | undefined;
   #fault: unknown;
@@ -58,7 +58,7 @@ export class Exchange implements Disposable {
   #endConnect = (): void => {};
   #endGrace = (): void => {};
 
-  constructor(options: ExchangeOptions, signal: AbortSignal) {
+  constructor(options: S3CallOptions, signal: AbortSignal) {
     signal.throwIfAborted();
     this.#options = options;
     this.#signal = signal;
@@ -95,7 +95,7 @@ export class Exchange implements Disposable {
     const request = (tls ? tlsRequest : plainRequest)(options);
     this.#request = request;
     this.#status = undefined;
-    // The signal may have aborted between two requests of the exchange.
+    // The signal may have aborted between two requests of the call.
     if (this.#fault !== undefined) request.destroy(asError(this.#fault));
     request.once('socket', (socket) => {
       if (!socket.connecting) return;
@@ -133,7 +133,7 @@ export class Exchange implements Disposable {
     this.#request?.destroy(asError(reason));
   }
 
-  /** The answer's body outlives the exchange. */
+  /** The answer's body outlives the call. */
   handOn(): void {
     this.#handedOn = true;
   }
@@ -149,7 +149,7 @@ export class Exchange implements Disposable {
     this.#endStep();
     this.#endConnect();
     this.#endGrace();
-    // Of an exchange that ran to its end nothing is left; any other must not go on alone.
+    // Of a call that ran to its end nothing is left; any other must not go on alone.
     if (!this.#handedOn) this.#request?.destroy();
   }
 

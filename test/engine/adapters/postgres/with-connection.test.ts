@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import t from 'tap';
 import type { PostgresOptions } from '../../../../engine/adapters/postgres/postgres.ts';
-import { visitPostgres } from '../../../../engine/adapters/postgres/postgres-visit.ts';
+import { withConnection } from '../../../../engine/adapters/postgres/with-connection.ts';
 import { aborted } from '../../../../engine/runtime/failure.ts';
 import { testDatabase } from '../../../support/database.ts';
 
@@ -19,20 +19,20 @@ const connections = `select count(*)::integer as count from pg_stat_activity
   where application_name = 'visit-test' and pid <> pg_backend_pid()`;
 
 t.test('works on one connection and leaves none', async (t) => {
-  const count = () => visitPostgres(options, async (sql) => (await sql.query(connections))[0], signal);
+  const count = () => withConnection(options, async (sql) => (await sql.query(connections))[0], signal);
   t.strictSame(await count(), { count: 0 });
   t.strictSame(await count(), { count: 0 });
-  t.strictSame(await visitPostgres(options, (sql) => sql.query('select $1::integer as a', [5]), signal), [{ a: 5 }]);
+  t.strictSame(await withConnection(options, (sql) => sql.query('select $1::integer as a', [5]), signal), [{ a: 5 }]);
 });
 
 t.test('fails as a pool does, and leaves no connection then either', async (t) => {
   await t.rejects(
-    visitPostgres(options, (sql) => sql.query('select nonsense'), signal),
+    withConnection(options, (sql) => sql.query('select nonsense'), signal),
     { kind: 'defect', message: /column "nonsense" does not exist/ },
   );
   const missing = { ...options, database: 'not_there' };
   await t.rejects(
-    visitPostgres(missing, (sql) => sql.query('select 1'), signal),
+    withConnection(missing, (sql) => sql.query('select 1'), signal),
     {
       kind: 'transient',
       unreachable: true,
@@ -40,7 +40,7 @@ t.test('fails as a pool does, and leaves no connection then either', async (t) =
     },
   );
   await t.rejects(
-    visitPostgres(options, () => Promise.reject(new Error('the work failed')), signal),
+    withConnection(options, () => Promise.reject(new Error('the work failed')), signal),
     { message: /the work failed$/ },
   );
 });
@@ -54,7 +54,7 @@ t.test('a server that says nothing is given up at once when the signal aborts', 
     const stop = new AbortController();
     const accepted = once(server, 'connection') as Promise<[Socket]>;
     const silent = { ...options, port: (server.address() as AddressInfo).port, ...tls };
-    const visit = visitPostgres(silent, (sql) => sql.query('select 1'), stop.signal);
+    const visit = withConnection(silent, (sql) => sql.query('select 1'), stop.signal);
     const given = t.rejects(visit, { kind: 'aborted', message: 'stopped by SIGTERM' });
     const [socket] = await accepted;
     socket.on('error', () => undefined).resume();
@@ -64,7 +64,7 @@ t.test('a server that says nothing is given up at once when the signal aborts', 
     await closed;
   }
   await t.rejects(
-    visitPostgres(options, async () => undefined, AbortSignal.abort(aborted('before'))),
+    withConnection(options, async () => undefined, AbortSignal.abort(aborted('before'))),
     {
       kind: 'aborted',
       message: 'before',

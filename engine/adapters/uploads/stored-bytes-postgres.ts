@@ -6,11 +6,11 @@ import type { DatasetId, UserId } from '../../model/ids.ts';
 import type { DatasetAddress } from '../../model/object-key.ts';
 import type {
   CountedObject,
-  KeptBytes,
   KeptObject,
   KeptSnapshot,
   Reservation,
   ReserveOptions,
+  StoredBytes,
 } from '../../ports/storage-room.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 
@@ -91,7 +91,7 @@ const RECOUNT = `
   where not exists (select from known s where s.name = l.name)
   on conflict (dataset_id, name) do nothing`;
 
-export class PostgresKeptBytes implements KeptBytes {
+export class PostgresKeptBytes implements StoredBytes {
   readonly #db: Pick<Postgres, 'query'>;
   readonly #instance: number;
 

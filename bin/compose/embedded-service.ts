@@ -24,7 +24,7 @@ import { runtimeArgv } from './runtime.ts';
 const DEFAULT_PORT_BASE = 8080;
 const SAMPLE_STUDIES = 'config/samples/access-studies.yaml';
 
-export interface EverythingHere {
+export interface EmbeddedService {
   readonly dir: DataDir;
   /** Undefined = as configured. */
   readonly portBase: number | undefined;
@@ -42,8 +42,8 @@ export interface EverythingHere {
  * Resolves with how it ended: `stopped` by the signal or the end of the demo, or `broken` by its own failure. The server is
  * stopped then.
  */
-export async function everythingHere(
-  { dir, portBase, starting, server, threshold, log, demo, exit }: EverythingHere,
+export async function embeddedService(
+  { dir, portBase, starting, server, threshold, log, demo, exit }: EmbeddedService,
   io: CommandIo,
 ): Promise<'stopped' | 'broken'> {
   await writeOnce(dir, portBase ?? DEFAULT_PORT_BASE);

@@ -11,9 +11,9 @@ import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Random } from '../../engine/runtime/retry.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { Timer } from '../../engine/runtime/timer.ts';
-import type { LeaseHolder } from './lease-keeper.ts';
+import type { LeaseHolder } from './lease-renewer.ts';
 
-export interface GiveWayOptions {
+export interface PreemptionOptions {
   readonly jobs: Pick<Jobs, 'overtaken'>;
   /** The lanes of this process. */
   readonly holders: readonly LeaseHolder[];
@@ -24,12 +24,12 @@ export interface GiveWayOptions {
 }
 
 const PERIOD_MS = 10_000;
-const LANES_GIVING_WAY: readonly LaneName[] = ['import', 'updateMeta', 'install'];
+const PREEMPTED_LANES: readonly LaneName[] = ['import', 'updateMeta', 'install'];
 
-export function giveWay({ jobs, holders, clock, log, metrics, random }: GiveWayOptions): Child {
+export function preemption({ jobs, holders, clock, log, metrics, random }: PreemptionOptions): Child {
   const stopOvertaken = async (signal: AbortSignal): Promise<number> => {
     const held = holders.flatMap((holder) => holder.held().map((job) => ({ job, holder })));
-    const running = held.filter(({ job }) => LANES_GIVING_WAY.includes(job.lane));
+    const running = held.filter(({ job }) => PREEMPTED_LANES.includes(job.lane));
     if (running.length === 0) return 0;
     const datasets = running.map(({ job }) => job.dataset);
     const overtaken = new Set(await jobs.overtaken(datasets, signal));
@@ -38,12 +38,12 @@ export function giveWay({ jobs, holders, clock, log, metrics, random }: GiveWayO
       if (!overtaken.has(job.dataset)) continue;
       if (!holder.abortJob(job.id, aborted(`dataset ${job.dataset} waits to be deleted`))) continue;
       stopped++;
-      log.info({ lane: job.lane, dataset: job.dataset, event: job.eventId }, 'job gives way to a soft delete');
+      log.info({ lane: job.lane, dataset: job.dataset, event: job.eventId }, 'job preempted by a soft delete');
     }
     return stopped;
   };
   return new Timer<number>({
-    name: 'giveWay',
+    name: 'preemption',
     clock,
     log,
     metrics,

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { DaemonLeads } from '../../../actors/daemons/daemon-lead.ts';
+import { DaemonLeads } from '../../../actors/daemons/leadership.ts';
 import { Pump } from '../../../actors/events/pump.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';

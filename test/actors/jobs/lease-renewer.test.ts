@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type LeaseHolder, LeaseKeeper } from '../../../actors/jobs/lease-keeper.ts';
+import { type LeaseHolder, LeaseRenewer } from '../../../actors/jobs/lease-renewer.ts';
 import type { ClaimedJob } from '../../../engine/ports/jobs.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
@@ -29,7 +29,7 @@ function setup(names: readonly string[], { stands = false } = {}) {
   const missed: (() => void)[] = [];
   const after = (ms: number, fire: () => void) => clock.after(ms, stands ? () => void missed.push(fire) : fire);
   const slow = { now: () => clock.now(), sleep: clock.sleep.bind(clock), after };
-  const keeper = new LeaseKeeper(leases, [{ held: () => [], abortJob: () => false }, lane], slow, silentLogger());
+  const keeper = new LeaseRenewer(leases, [{ held: () => [], abortJob: () => false }, lane], slow, silentLogger());
   const run = () => {
     const running = keeper.run(stop.signal);
     return async (): Promise<void> => {

@@ -10,7 +10,7 @@ import {
   traceIdOf,
 } from '../../../engine/model/traceparent.ts';
 import { aborted } from '../../../engine/runtime/failure.ts';
-import type { Followers } from '../../../engine/runtime/followers.ts';
+import type { LinkedControllers } from '../../../engine/runtime/linked-controllers.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import type { HeldResponse } from '../answers/held-response.ts';
 import { ANONYMOUS, type Caller } from '../auth/caller.ts';
@@ -20,7 +20,7 @@ import type { Route } from '../pipeline/route.ts';
 /** The header `traceid` of clients that know no Trace Context. */
 const CLIENT_TRACE = /^[A-Za-z0-9-]{1,64}$/;
 
-export class Exchange implements Disposable {
+export class RequestScope implements Disposable {
   readonly id: string;
   readonly request: IncomingMessage;
   readonly response: HeldResponse;
@@ -36,7 +36,7 @@ export class Exchange implements Disposable {
   recorded = false;
   /** What its handler says for that row. */
   concerned: Concerned = {};
-  readonly #stopped: Followers;
+  readonly #stopped: LinkedControllers;
   readonly #serverLog: Logger;
   #until: AbortController | undefined;
   #over = false;
@@ -44,7 +44,7 @@ export class Exchange implements Disposable {
   #traceparent: Traceparent | undefined;
 
   /** @param stopped aborted when the server gives up what is under way */
-  constructor(id: string, request: IncomingMessage, response: HeldResponse, stopped: Followers, log: Logger) {
+  constructor(id: string, request: IncomingMessage, response: HeldResponse, stopped: LinkedControllers, log: Logger) {
     this.id = id;
     this.request = request;
     this.response = response;

@@ -8,7 +8,7 @@ interface Waiter {
   readonly start: () => void;
 }
 
-export class Places {
+export class Semaphore {
   readonly #size: number;
   readonly #queue = new Set<Waiter>();
   readonly #turns = new Turns();

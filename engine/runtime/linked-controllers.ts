@@ -1,7 +1,7 @@
 // Aborts many short-lived controllers with one signal, through one listener on it. With a listener each, removing one would
 // search all others, which costs a small request more than everything else about its signal.
 
-export class Followers {
+export class LinkedControllers {
   readonly #signal: AbortSignal;
   readonly #all = new Set<AbortController>();
 

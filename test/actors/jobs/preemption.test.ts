@@ -1,6 +1,6 @@
 import t from 'tap';
-import { giveWay } from '../../../actors/jobs/give-way.ts';
-import type { LeaseHolder } from '../../../actors/jobs/lease-keeper.ts';
+import type { LeaseHolder } from '../../../actors/jobs/lease-renewer.ts';
+import { preemption } from '../../../actors/jobs/preemption.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
 import type { ClaimedJob } from '../../../engine/ports/jobs.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
@@ -27,7 +27,7 @@ async function working(world: LaneWorld, lane: 'upload' | 'import' | 'install') 
     },
   };
   const parts = { clock: world.clock, log: silentLogger(), metrics: new Metrics(), random: () => 0.5 };
-  const daemon = giveWay({
+  const daemon = preemption({
     jobs: process.jobs,
     holders: [{ held: () => [], abortJob: () => false }, holder],
     ...parts,
@@ -79,7 +79,7 @@ t.test('a process that runs nothing that could give way does not ask', async (t)
   const process = world.process();
   const job = await process.claim('upload');
   let asked = 0;
-  const daemon = giveWay({
+  const daemon = preemption({
     jobs: {
       async overtaken() {
         asked++;

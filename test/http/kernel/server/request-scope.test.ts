@@ -3,10 +3,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { fetch } from 'undici';
-import { Followers } from '../../../../engine/runtime/followers.ts';
+import { LinkedControllers } from '../../../../engine/runtime/linked-controllers.ts';
 import { HeldResponse } from '../../../../http/kernel/answers/held-response.ts';
 import type { Route } from '../../../../http/kernel/pipeline/route.ts';
-import { Exchange } from '../../../../http/kernel/server/exchange.ts';
+import { RequestScope } from '../../../../http/kernel/server/request-scope.ts';
 import { aliveAfter, Forgetful } from '../../../support/live-objects.ts';
 import { httpApp, route } from '../../http-app.ts';
 
@@ -14,7 +14,7 @@ import { httpApp, route } from '../../http-app.ts';
 async function setup(t: Test, routes: readonly Route[]) {
   const { pipeline } = await httpApp(t, routes);
   const stopped = new AbortController();
-  const underWay = new Followers(stopped.signal);
+  const underWay = new LinkedControllers(stopped.signal);
   const requests: Promise<unknown>[] = [];
   const server = createServer({ ServerResponse: HeldResponse }, (request, response) => {
     requests.push(pipeline.handle(request, response, underWay), once(response, 'close'));
@@ -53,7 +53,7 @@ t.test('of a request that is over nothing is kept, whatever still listens to its
     }
   };
   t.equal(await aliveAfter(callAll, Forgetful), 0);
-  t.equal(await aliveAfter(() => undefined, Exchange), 0);
+  t.equal(await aliveAfter(() => undefined, RequestScope), 0);
   t.strictSame(statuses, [200, 500, 200, 200, 500]);
   t.strictSame([stopped.signal.aborted, underWay.size], [false, 0]);
 });

@@ -1,10 +1,10 @@
 import t from 'tap';
-import { Places } from '../../../engine/runtime/places.ts';
+import { Semaphore } from '../../../engine/runtime/semaphore.ts';
 
 const never = new AbortController().signal;
 
 /** Takes a place and notes whose it is; gives it back when told. */
-function taking(places: Places, order: string[], tenant?: string): Promise<() => void> {
+function taking(places: Semaphore, order: string[], tenant?: string): Promise<() => void> {
   return places.take(never, tenant).then((free) => {
     order.push(tenant ?? '');
     return free;
@@ -12,7 +12,7 @@ function taking(places: Places, order: string[], tenant?: string): Promise<() =>
 }
 
 t.test('without tenants places are given out in order of request', async (t) => {
-  const places = new Places(1);
+  const places = new Semaphore(1);
   const order: number[] = [];
   const first = await places.take(never);
   const others = [1, 2, 3].map((n) =>
@@ -28,7 +28,7 @@ t.test('without tenants places are given out in order of request', async (t) => 
 });
 
 t.test('behind a hundred waiters of one tenant, the waiter of another is the next', async (t) => {
-  const places = new Places(2);
+  const places = new Semaphore(2);
   const order: string[] = [];
   const held = [await taking(places, order, 'many'), await taking(places, order, 'many')];
   const flood = Array.from({ length: 100 }, () => taking(places, order, 'many').then((free) => free()));
@@ -42,7 +42,7 @@ t.test('behind a hundred waiters of one tenant, the waiter of another is the nex
 });
 
 t.test('tenants that hold as many take turns', async (t) => {
-  const places = new Places(1);
+  const places = new Semaphore(1);
   const order: string[] = [];
   const held = await taking(places, order, 'a');
   const all = ['a', 'a', 'b', 'b', 'c'].map((tenant) => taking(places, order, tenant).then((free) => free()));
@@ -52,7 +52,7 @@ t.test('tenants that hold as many take turns', async (t) => {
 });
 
 t.test('a waiter whose signal aborts leaves the line, and its place goes to the next', async (t) => {
-  const places = new Places(1);
+  const places = new Semaphore(1);
   const stop = new AbortController();
   const held = await places.take(never, 'a');
   const gone = places.take(stop.signal, 'b');
