@@ -8,7 +8,6 @@ export const BOUNDS: readonly PromiseRow[] = [
     promise: 'A mailbox refuses messages when it is full, and a lane never holds more jobs than its bounds allow.',
     heldBy: [
       { file: 'test/engine/jobs/mailbox.test.ts', test: 'refuses when full and takes again when one has left' },
-      { file: 'test/engine/runtime/actor.test.ts', test: 'handles one message after the other, refuses when full' },
       {
         file: 'test/engine/jobs/lane-calls.test.ts',
         test: 'there are never more jobs in memory than may be',

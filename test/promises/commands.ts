@@ -139,7 +139,7 @@ export const COMMANDS: readonly PromiseRow[] = [
       },
       {
         file: 'test/bin/cli/doctor/checks.test.ts',
-        test: 'codes are found wherever they stand, and each has its mend',
+        test: 'codes are found wherever they stand, and each has its fix',
       },
       {
         file: 'test/bin/cli/doctor/database-check.test.ts',
