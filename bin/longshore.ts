@@ -30,7 +30,7 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
   const load = COMMANDS[name]?.load ?? HIDDEN[name];
   if (!load) {
     const known = Object.keys(COMMANDS);
-    print(2, `longshore: unknown command '${name}'${suggestion(name, known)}; one of: ${known.join(', ')}\n`);
+    print(2, `longshore: unknown command '${name}'${suggestion(name, known)}; expected one of: ${known.join(', ')}\n`);
     return EXIT.usage;
   }
   // Other users of the machine cannot read what services and their scripts write.
@@ -80,7 +80,7 @@ function asksForHelp(args: readonly string[]): boolean {
 
 function help(): ExitCode {
   const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(16)}${summary}\n`);
-  print(1, `usage: longshore COMMAND [OPTIONS]\n\n${lines.join('')}\n'longshore COMMAND --help' tells its options\n`);
+  print(1, `usage: longshore COMMAND [OPTIONS]\n\n${lines.join('')}\n'longshore COMMAND --help' shows its options\n`);
   return EXIT.ok;
 }
 

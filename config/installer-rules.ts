@@ -174,7 +174,7 @@ function databaseRules(db: Cursor, ldap: Cursor): readonly Finding[] {
   if (!db.at('schema').present && username.text !== undefined && !new RegExp(SCHEMA_PATTERN).test(username.text))
     findings.push({
       path: [...db.path, 'schema'],
-      found: 'nothing, and the username, which is the default, is no schema name',
+      found: 'nothing, and the username, which is the default, is not a valid schema name',
       allowed: SCHEMA_ALLOWED,
     });
   const platform = db.at('platform');

@@ -31,7 +31,7 @@ same for editors, as JSON Schema.
 
 - \`*\` in a key stands for a name that the file chooses, \`[]\` for each item of a list.
 - A duration is written in units d h m s ms us ns in descending order: \`1d 12h\`, \`1.5s\`.
-- **needed**: the file is not loaded without it, where its section is there.
+- **required**: a section without this key is refused.
 - A section that is not in the file has the defaults of its keys; a root section without which a service is not started says so.
 `;
 
@@ -71,7 +71,7 @@ function rowsOfKey(key: string, node: SchemaNode, isNeeded: boolean): readonly R
 function whatOf(node: SchemaNode): string {
   const said = [node.description ?? ''];
   if (node.writeOnly) said.push('Secret: never printed.');
-  if (node['x-live']) said.push(`Taken over by a reload: ${LIVE_KINDS[node['x-live']]}.`);
+  if (node['x-live']) said.push(`Reload: ${LIVE_KINDS[node['x-live']]}.`);
   if (node['x-ignored']) said.push(`Without effect: ${node['x-ignored']}.`);
   return said.filter((text) => text !== '').join(' ');
 }
@@ -83,7 +83,7 @@ function shortly(node: SchemaNode): string {
 }
 
 function defaultOf(node: SchemaNode, isNeeded: boolean): string {
-  if (isNeeded) return '**needed**';
+  if (isNeeded) return '**required**';
   if (node['x-derived'] !== undefined) return node['x-derived'];
   const { default: value } = node;
   if (value === undefined || (typeof value === 'object' && value !== null && Object.keys(value).length === 0))
@@ -119,7 +119,7 @@ function plain(node: unknown): unknown {
     node.description,
     'x-derived' in node ? `Default: ${node['x-derived']}.` : undefined,
     'x-ignored' in node ? `Without effect: ${node['x-ignored']}.` : undefined,
-    typeof node['x-live'] === 'string' ? `A reload changes it: ${LIVE_KINDS[node['x-live'] as LiveKind]}.` : undefined,
+    typeof node['x-live'] === 'string' ? `Reload: ${LIVE_KINDS[node['x-live'] as LiveKind]}.` : undefined,
     'x-forms' in node ? `Allowed: ${node['x-forms']}.` : undefined,
   ].filter((note) => typeof note === 'string');
   const entries = Object.entries(node)

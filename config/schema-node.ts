@@ -112,10 +112,10 @@ export function nodeAt(root: SchemaNode, document: unknown, path: Path): SchemaN
  * people. bin/compose/live-settings.ts has a handler for each kind.
  */
 export const LIVE_KINDS = {
-  'lane-bounds': 'at once; running jobs end in their time',
-  'daemon-interval': 'at once, counted from the start of the last run',
-  'plugin-timeouts': 'for calls that begin afterwards',
-  'log-level': 'at once',
+  'lane-bounds': 'applies immediately; running jobs finish',
+  'daemon-interval': 'applies immediately, measured from the start of the last run',
+  'plugin-timeouts': 'applies to calls that start afterwards',
+  'log-level': 'applies immediately',
 } as const;
 export type LiveKind = keyof typeof LIVE_KINDS;
 

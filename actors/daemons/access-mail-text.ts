@@ -32,12 +32,12 @@ interface Template {
 const TEMPLATES: Readonly<Record<MailDraft['template'], Template>> = {
   'provider-register': {
     subject: '{{dataset}}: Provider Account',
-    lead: 'You have been named as a provider of {{dataset}}. Please make an account with this mail address.',
+    lead: 'You have been named as a provider of {{dataset}}. Please create an account with this email address.',
     link: 'signUp',
   },
   'end-user-register': {
     subject: '{{dataset}}: End User Account',
-    lead: 'You have been entered for access to {{dataset}}. Please make an account with this mail address.',
+    lead: 'You have been entered for access to {{dataset}}. Please create an account with this email address.',
     link: 'signUp',
   },
   'edit-managers': {
@@ -112,7 +112,7 @@ const HTML = `<!doctype html>
 `;
 
 const NOTE =
-  'Name, organization, purpose, research questions and plans are the words of the requester. Nobody has checked them.';
+  'The requester provided name, organization, purpose, research questions and plans. They have not been verified.';
 
 /** In code points. Longer texts are truncated; the full text is on the site. */
 const LONGEST_TEXT = 2_000;

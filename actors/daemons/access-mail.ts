@@ -53,7 +53,7 @@ export function accessMailMetrics(metrics: Metrics): AccessMailMetrics {
   for (const result of ['sent', 'retry', 'dead']) sent.inc({ result }, 0);
   return {
     sent,
-    queued: metrics.gauge('access_mails', 'Mails of dataset access to be sent, and given up.', ['state']),
+    queued: metrics.gauge('access_mails', 'Dataset access mails that wait or failed permanently, by state.', ['state']),
   };
 }
 
@@ -95,18 +95,18 @@ async function trySend(
   try {
     const mail = await compose(options, queued, signal);
     const refused = mail ? await mailer.send(mail, signal) : [];
-    if (!mail) log.warn(about, 'nobody has an address that this mail could go to');
-    if (refused.length > 0) log.warn({ ...about, refused }, 'a mail was refused for some of its recipients');
+    if (!mail) log.warn(about, 'mail not sent: no recipient has an email address');
+    if (refused.length > 0) log.warn({ ...about, refused }, 'the mail server rejected some recipients of a mail');
   } catch (error) {
     if (signal.aborted || kindOf(error) === 'aborted') throw error;
     const failure = messageOf(error);
     const next = afterFailure(retry, queued.attempts - 1, error, random);
     if (next.kind === 'give-up') {
-      log.error({ ...about, kind: kindOf(error), err: failure }, 'a mail is given up');
+      log.error({ ...about, kind: kindOf(error), err: failure }, 'mail failed permanently');
       await outbox.bury(queued.id, failure, signal);
       return 'dead';
     }
-    log.warn({ ...about, err: failure, againMs: next.delayMs }, 'a mail was not sent');
+    log.warn({ ...about, err: failure, againMs: next.delayMs }, 'sending a mail failed; retrying later');
     await outbox.postpone(queued.id, new Date(clock.now() + next.delayMs), next.countsAttempt, failure, signal);
     return error instanceof Failure && error.unreachable ? 'away' : 'retry';
   }

@@ -27,7 +27,7 @@ export const auditRetention = ({ audit, retentionMs, ...parts }: AuditRetentionO
     firstMs: FIRST_MS,
     runOnce: async (signal) => {
       const dropped = await audit.dropBefore(parts.clock.now() - retentionMs, signal);
-      if (dropped > 0) parts.log.info({ weeks: dropped }, 'old weeks of the audit trail dropped');
+      if (dropped > 0) parts.log.info({ weeks: dropped }, 'old weekly partitions of the audit trail dropped');
       return dropped;
     },
   });

@@ -156,7 +156,7 @@ class DatasetClearing {
   #passOver(target: TargetId, error: unknown): void {
     if (kindOf(error) === 'aborted' || this.#signal.aborted) throw error;
     const about = { dataset: this.#dataset, target, err: messageOf(error) };
-    this.#ports.log.warn(about, 'failed install not cleared: its target does not answer');
+    this.#ports.log.warn(about, 'failed install not cleared: the target does not respond');
   }
 }
 
@@ -188,6 +188,6 @@ async function release(lease: Lease, { leases, clock, log }: ClearPorts): Promis
   try {
     await leases.release(lease, limit.signal);
   } catch (error) {
-    log.warn({ dataset: lease.name, err: messageOf(error) }, 'lease not released; it expires');
+    log.warn({ dataset: lease.name, err: messageOf(error) }, 'lease not released; it will expire');
   }
 }

@@ -48,7 +48,7 @@ export class ClearFailed implements FailedInstalls {
   }
 
   clear(order: ClearOrder): 'started' | 'running' {
-    if (!this.#served) throw transient('failed installs cannot be cleared now: the process starts or stops');
+    if (!this.#served) throw transient('failed installs cannot be cleared now: the process is starting or stopping');
     if (this.#tally) return 'running';
     this.#tally = {
       startedAt: new Date(this.#ports.clock.now()),
@@ -87,8 +87,8 @@ export class ClearFailed implements FailedInstalls {
       if (order.places === 'all') await this.#clearAll(order.run, tally, signal);
       else await this.#clearPlaces(order.places, order.run, tally, signal);
     } catch (error) {
-      tally.failure = signal.aborted ? 'the process stops' : messageOf(error);
-      if (!signal.aborted) log.warn({ err: error }, 'clearing failed installs ended early');
+      tally.failure = signal.aborted ? 'the process is shutting down' : messageOf(error);
+      if (!signal.aborted) log.warn({ err: error }, 'clearing failed installs was interrupted');
     }
     this.#lastReport = { ...tally, endedAt: new Date(clock.now()) };
     this.#tally = undefined;
@@ -129,7 +129,7 @@ export class ClearFailed implements FailedInstalls {
     } catch (error) {
       if (kindOf(error) === 'aborted' || signal.aborted) throw error;
       tally.failures++;
-      this.#ports.log.warn({ dataset, err: error }, 'failed installs of a dataset not cleared');
+      this.#ports.log.warn({ dataset, err: error }, 'the failed installs of a dataset could not be cleared');
       return;
     }
     tally.cleared += result.cleared;

@@ -37,7 +37,7 @@ export class DaemonOrders<Result> {
   /** Resolves as soon as the run starts; the signal cancels only the wait for that. `transient` while no timer is attached. */
   async order(run: Run<Result>, signal: AbortSignal): Promise<OrderAnswer> {
     if (this.#busy > 0) return 'running';
-    if (!this.#timer) throw transient(`daemon '${this.#name}' does not run yet`);
+    if (!this.#timer) throw transient(`daemon '${this.#name}' is not running yet`);
     const answer = Promise.withResolvers<OrderAnswer>();
     const begin: Run<Result> = (until) => {
       answer.resolve('started');

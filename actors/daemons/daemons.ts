@@ -143,5 +143,5 @@ export class Daemons {
 }
 
 function warnOfDisabled(log: Logger): void {
-  log.warn({ actor: 'reconciler' }, 'full runs of the reconciler are switched off: install targets are not compared');
+  log.warn({ actor: 'reconciler' }, 'full runs of the reconciler are disabled: install targets are not compared');
 }

@@ -41,14 +41,14 @@ export class DaemonLeads {
   async take(daemon: string, signal: AbortSignal): Promise<KeptLead | undefined> {
     const name = `daemon:${daemon}`;
     const begun = this.#clock.now();
-    const late = (): Error => transient(`lease ${name}: no answer in time`);
+    const late = (): Error => transient(`lease ${name}: no response within the deadline`);
     using limit = deadline(this.#clock, this.#times.renewMs / 2, signal, late);
     const lease = await unlessAborted(this.#leases.acquire(name, limit.signal), limit.signal);
     if (!lease) return undefined;
     const log = this.#log.child({ actor: daemon });
     const lead = new HeldLead(lease, begun, this.#leases, this.#clock, log, this.#times, () => this.#held.delete(lead));
     this.#held.add(lead);
-    log.info('this process leads now');
+    log.info('this process is the leader now');
     return lead;
   }
 
@@ -98,7 +98,7 @@ export class DaemonLeads {
       if (!signal.aborted)
         this.#log.warn(
           { actor: daemon, kind: kindOf(error), err: messageOf(error) },
-          'cannot tell who leads; trying on',
+          'leadership could not be checked; retrying',
         );
       return undefined;
     }
@@ -159,13 +159,13 @@ class HeldLead implements KeptLead {
     return this.#renewedAt + this.#times.giveUpMs - this.#clock.now();
   }
 
-  /** Renews until the lead is lost or released. Never rejects. */
+  /** Renews until leadership is lost or released. Never rejects. */
   async #keep(): Promise<void> {
     const { renewMs } = this.#times;
     for (let waitMs = renewMs; ; ) {
       await this.#notifier.wait(this.#clock, Math.min(waitMs, this.#leftMs));
       if (this.#ending.signal.aborted) return;
-      if (this.#leftMs <= 0) this.#lose('not renewed in time');
+      if (this.#leftMs <= 0) this.#lose('not renewed within the deadline');
       // After a failed renewal time is running out, so we retry sooner.
       else waitMs = (await this.#renew()) ? renewMs : renewMs / 4;
       if (this.#lost.signal.aborted) return;
@@ -175,7 +175,7 @@ class HeldLead implements KeptLead {
   /** False when the renewal failed. */
   async #renew(): Promise<boolean> {
     const begun = this.#clock.now();
-    const late = (): Error => transient('no answer in time');
+    const late = (): Error => transient('no response within the deadline');
     using limit = deadline(this.#clock, Math.min(this.#times.renewMs / 2, this.#leftMs), this.#ending.signal, late);
     try {
       const gone = await unlessAborted(this.#leases.renew([this.#lease], limit.signal), limit.signal);
@@ -183,13 +183,14 @@ class HeldLead implements KeptLead {
       else this.#renewedAt = begun;
       return true;
     } catch (error) {
-      if (!this.#ending.signal.aborted) this.#log.warn({ err: messageOf(error) }, 'the lead could not be renewed');
+      if (!this.#ending.signal.aborted)
+        this.#log.warn({ err: messageOf(error) }, 'the leader lease could not be renewed');
       return false;
     }
   }
 
   #lose(how: string): void {
-    this.#log.warn({ how }, 'the lead is lost');
+    this.#log.warn({ how }, 'leadership lost');
     this.#lost.abort(aborted(`lead of ${this.#lease.name} lost: ${how}`));
   }
 
@@ -197,11 +198,11 @@ class HeldLead implements KeptLead {
     this.#onEnd();
     this.#ending.abort();
     await this.#keeping;
-    using limit = deadline(this.#clock, RELEASE_MS, undefined, () => transient('no answer in time'));
+    using limit = deadline(this.#clock, RELEASE_MS, undefined, () => transient('no response within the deadline'));
     try {
       await unlessAborted(this.#leases.release(this.#lease, limit.signal), limit.signal);
     } catch (error) {
-      this.#log.warn({ err: messageOf(error) }, 'the lead could not be given back; it runs out');
+      this.#log.warn({ err: messageOf(error) }, 'the leader lease could not be released; it will expire');
     }
   }
 }

@@ -51,7 +51,7 @@ export class Pruner {
   constructor(ports: PrunerPorts) {
     this.#ports = ports;
     this.#log = ports.log.child({ actor: 'pruner' });
-    const help = 'Retired datasets that runs saw, by what became of them.';
+    const help = 'Retired datasets seen by pruner runs, by result.';
     const datasets = ports.metrics.counter('pruner_datasets_total', help, ['result']);
     // Start at zero so that the first increment is visible as an increase.
     for (const result of RESULTS) datasets.inc({ result }, 0);
@@ -100,7 +100,7 @@ export class Pruner {
     this.#current = undefined;
     this.#lastReport = report;
     const { startedAt: _from, ...found } = draft;
-    this.#log.info(found, 'a run of the pruner has ended');
+    this.#log.info(found, 'pruner run ended');
     return report;
   }
 
@@ -207,7 +207,7 @@ export class Pruner {
       away.add(id);
       this.#log.warn(
         { target: id, err: messageOf(error) },
-        'datasets of an install target that is away are not pruned',
+        'an install target is unavailable; its datasets are not pruned',
       );
       return 'target-away';
     }

@@ -39,12 +39,12 @@ export function tellSites(options: SiteGrantsOptions): Timer<number> {
         options.sites.map(async (site) => {
           try {
             const count = await tellSite(options, site, source, signal);
-            if (away.delete(site.id)) log.info({ target: site.id }, 'a site is told of grants again');
+            if (away.delete(site.id)) log.info({ target: site.id }, 'a site receives grant changes again');
             return count;
           } catch (error) {
             signal.throwIfAborted();
             if (!away.has(site.id))
-              log.warn({ target: site.id, err: messageOf(error) }, 'a site cannot be told of grants');
+              log.warn({ target: site.id, err: messageOf(error) }, 'a site cannot receive grant changes');
             away.add(site.id);
             return 0;
           }
@@ -61,7 +61,7 @@ async function tellSite(
   source: string,
   signal: AbortSignal,
 ): Promise<number> {
-  using limit = deadline(clock, SITE_MS, signal, () => transient(`no answer within ${SITE_MS} ms`));
+  using limit = deadline(clock, SITE_MS, signal, () => transient(`no response within ${SITE_MS} ms`));
   const within = <Result>(work: Promise<Result>): Promise<Result> => unlessAborted(work, limit.signal);
   let told = 0;
   for (let known = await within(site.known(source, limit.signal)); ; ) {

@@ -25,7 +25,7 @@ export async function sweepUploads(
     }
     await ports.store.remove(keys, signal);
     await ports.uploads.abandon(at.dataset, signal);
-    log.info({ dataset: at.dataset, owner: at.owner }, 'upload of a dead process swept');
+    log.info({ dataset: at.dataset, owner: at.owner }, 'upload of a crashed process removed');
   }
   return orphans.length;
 }

@@ -95,7 +95,7 @@ export async function readText(
   if (!opened) return undefined;
   if (opened.info.size > maxBytes) {
     opened.body.destroy();
-    throw rejected(`${key}: ${opened.info.size} bytes; at most ${maxBytes} are read`);
+    throw rejected(`${key}: ${opened.info.size} bytes; the maximum is ${maxBytes}`);
   }
   const text = decodeDocument(await buffer(opened.body));
   if (text === undefined) throw rejected(`${key} is not UTF-8`);

@@ -55,7 +55,7 @@ async function recordsOf(
     }
     case 'unknown':
       count('unknown', 1);
-      log.warn({ key: change.key }, 'change of an object that belongs to no dataset we understand');
+      log.warn({ key: change.key }, 'change of an object that does not belong to a known dataset');
       return [];
     case 'ignored':
       count('ignored', 1);

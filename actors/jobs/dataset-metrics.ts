@@ -18,7 +18,7 @@ export interface DatasetMetricsOptions {
 const PERIOD_MS = 60_000;
 
 export function datasetMetrics({ reports, clock, log, metrics }: DatasetMetricsOptions): Child {
-  const gauge = metrics.gauge('datasets', 'Datasets by how far they are.', ['status']);
+  const gauge = metrics.gauge('datasets', 'Datasets by status.', ['status']);
   return new Timer<void>({
     name: 'datasetMetrics',
     clock,

@@ -94,7 +94,7 @@ export async function runJob(
     const error: unknown = signal.aborted ? signal.reason : thrown;
     const outcome = decideOutcome(error, job, tuning.retry, options.random);
     if (outcome.kind !== 'retry' && outcome.kind !== 'dead') {
-      log.info({ ms: clock.now() - begun, reason: messageOf(error) }, 'job given back');
+      log.info({ ms: clock.now() - begun, reason: messageOf(error) }, 'job returned to the queue');
       return outcome;
     }
     const level = kindOf(error) === 'defect' ? 'error' : 'warn';

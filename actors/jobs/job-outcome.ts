@@ -34,6 +34,6 @@ export function decideOutcome(error: unknown, job: AttemptedJob, policy: RetryPo
 /** The job table counts to three as well, but it cannot tell the dataset's owner or say why the thread crashed. */
 function afterAbort(crashed: boolean, message: string, { alone = false, crashes = 0 }: AttemptedJob): JobOutcome {
   if (!crashed || !alone || crashes + 1 < CRASHES_ALONE) return { kind: 'requeue', crashed };
-  const count = `its worker died ${CRASHES_ALONE} times while it ran alone`;
+  const count = `its worker crashed ${CRASHES_ALONE} times while the job ran alone`;
   return { kind: 'dead', failure: 'defect', message: `${count}: ${message}` };
 }

@@ -1,4 +1,4 @@
-// Renews the leases of claimed jobs, and aborts a job whose lease is lost: taken over, or not renewed in time. The job's writes
+// Renews the leases of claimed jobs, and aborts a job whose lease is lost: taken over, or not renewed within the deadline. The job's writes
 // would be rejected anyway; aborting it early saves the work.
 
 import type { ClaimedJob, Leases } from '../../engine/ports/jobs.ts';
@@ -86,7 +86,9 @@ export class LeaseRenewer {
     // Before any request: after the process was suspended, it must not go on with jobs that another process may hold.
     this.#stopOld(held);
     if (held.length === 0) return true;
-    using limit = deadline(this.#clock, this.#times.renewMs / 2, signal, () => transient('leases: no answer in time'));
+    using limit = deadline(this.#clock, this.#times.renewMs / 2, signal, () =>
+      transient('leases: no response within the deadline'),
+    );
     try {
       const leases = held.map(({ job }) => job.lease);
       const gone = await unlessAborted(this.#leases.renew(leases, limit.signal), limit.signal);
@@ -114,7 +116,7 @@ export class LeaseRenewer {
     const oldest = this.#clock.now() - this.#times.giveUpMs;
     for (const { job, holder } of held) {
       if ((this.#renewedAt.get(keyOf(job)) ?? this.#roundAt) >= oldest) continue;
-      this.#stop(job, holder, 'not renewed in time');
+      this.#stop(job, holder, 'not renewed within the deadline');
       // Abort it only once.
       this.#renewedAt.set(keyOf(job), Number.POSITIVE_INFINITY);
     }

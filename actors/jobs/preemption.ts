@@ -36,7 +36,7 @@ export function preemption({ jobs, holders, clock, log, metrics, random }: Preem
     let stopped = 0;
     for (const { job, holder } of running) {
       if (!overtaken.has(job.dataset)) continue;
-      if (!holder.abortJob(job.id, aborted(`dataset ${job.dataset} waits to be deleted`))) continue;
+      if (!holder.abortJob(job.id, aborted(`dataset ${job.dataset} is waiting to be deleted`))) continue;
       stopped++;
       log.info({ lane: job.lane, dataset: job.dataset, event: job.eventId }, 'job preempted by a soft delete');
     }

@@ -22,7 +22,9 @@ const STATES = ['queued', 'running', 'delayed', 'dead'] as const;
 
 export function queueMetrics({ jobs, clock, log, metrics, random }: QueueMetricsOptions): Child {
   const depth = metrics.gauge('jobs', 'Rows of the job table by state.', ['lane', 'state']);
-  const oldest = metrics.gauge('jobs_oldest_seconds', 'Wait of the oldest job that is due; 0 when none is.', ['lane']);
+  const oldest = metrics.gauge('jobs_oldest_seconds', 'Seconds that the oldest due job has waited; 0 if none is due.', [
+    'lane',
+  ]);
   return new Timer<void>({
     name: 'queueMetrics',
     clock,

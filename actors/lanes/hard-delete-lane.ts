@@ -53,7 +53,7 @@ export class HardDeleteLane implements JobHandler {
     else if (await store.head(objectKey(job, 'vdi-meta.json'), signal)) {
       if (record && (await this.#isToTrim(job, record, signal))) await this.#trim(job, record, signal);
     } else if (RECONCILERS.includes(job.source) && (await this.#hasObjects(job, signal)))
-      this.#log('warn', job, 'a dataset without metadata is not deleted: it has objects');
+      this.#log('warn', job, 'dataset without metadata not deleted: it still has objects');
     else await this.#remove(job, record, signal);
     return DONE;
   }

@@ -50,7 +50,7 @@ export class ImportLane implements JobHandler {
 
     const type = this.#types.find(record.metadata.type);
     if (!type) {
-      const message = `no plugin is registered for data type ${typeKey(record.metadata.type)}`;
+      const message = `no plugin is configured for data type ${typeKey(record.metadata.type)}`;
       await catalog.write(job.dataset, job.lease, [{ set: 'import', status: 'failed', messages: [message] }], signal);
       return DONE;
     }

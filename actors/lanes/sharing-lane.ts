@@ -90,7 +90,7 @@ export class SharingLane implements JobHandler {
     const { store, log } = this.#ports;
     const about = { lane: this.lane, dataset: job.dataset, owner: job.owner, event: job.eventId };
     const onMalformed = (_key: string, why: unknown): void =>
-      log.warn({ ...about, err: messageOf(why) }, 'a share document was passed over');
+      log.warn({ ...about, err: messageOf(why) }, 'a malformed share document was skipped');
     let reading: Promise<readonly StoredShare[]> | undefined;
     return {
       version: sharesVersion(documents),

@@ -49,7 +49,10 @@ export class SoftDeleteLane implements JobHandler {
       // Deleting the newest revision deletes all others too.
       const older = await flagOlder(store, record, 'delete-flag', signal);
       if (older.length > 0)
-        log.info({ dataset: job.dataset, event: job.eventId, older }, 'older revisions deleted with the newest');
+        log.info(
+          { dataset: job.dataset, event: job.eventId, older },
+          'older revisions marked for deletion with the newest',
+        );
     }
     const attempts = await catalog.attempts(job.dataset, signal);
     const removal = { job, record, attempts, types: this.#types };
@@ -94,7 +97,10 @@ export class SoftDeleteLane implements JobHandler {
     if ('why' in reading) {
       // Reconciliation reports it.
       const about = { dataset: job.dataset, owner: job.owner, event: job.eventId };
-      log.warn({ ...about, why: reading.why, err: reading.reason }, 'a flagged dataset has no readable metadata');
+      log.warn(
+        { ...about, why: reading.why, err: reading.reason },
+        'a dataset marked deleted or revised has no readable metadata',
+      );
       return undefined;
     }
     const { snapshot } = reading;

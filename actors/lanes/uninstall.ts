@@ -107,7 +107,7 @@ async function callPlugin(
 }
 
 const noPlugin = (type: DatasetType | undefined, target: InstallTarget): Failure =>
-  rejected(`uninstall from ${target.id}: no plugin is registered for data type ${type ? typeKey(type) : 'unknown'}`);
+  rejected(`uninstall from ${target.id}: no plugin is configured for data type ${type ? typeKey(type) : 'unknown'}`);
 
 /** Writes the reason as the message of the data's status, which stays. If this fails, the job's outcome is the same. */
 async function tell(
@@ -127,7 +127,7 @@ async function tell(
     await catalog.write(dataset, lease, [{ set: 'install', ...copy, messages: linesOf([reason]) }], signal);
   } catch (error) {
     if (kindOf(error) === 'aborted' || signal.aborted) throw error;
-    log.warn({ dataset, target: target.id, err: error }, 'the reason of a failed uninstall could not be written');
+    log.warn({ dataset, target: target.id, err: error }, 'the reason for a failed uninstall could not be stored');
   }
 }
 

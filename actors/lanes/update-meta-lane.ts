@@ -161,7 +161,7 @@ export class UpdateMetaLane implements JobHandler {
     const about = { dataset: job.dataset, event: job.eventId, target: target.id };
     this.#ports.log.warn(
       { ...about, err: messageOf(error) },
-      'rows of a dataset that is not installed were not written',
+      'target unavailable; rows of a dataset that is not installed yet were skipped',
     );
   }
 

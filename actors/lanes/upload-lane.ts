@@ -46,7 +46,7 @@ export interface UploadLanePorts {
 const LATER: JobOutcome = {
   kind: 'retry',
   delayMs: 5_000,
-  message: 'waits for other uploads by URL',
+  message: 'waiting for other uploads by URL to finish',
   countsAttempt: false,
 };
 

@@ -70,7 +70,7 @@ export async function copyTree(from: string, to: string, signal: AbortSignal): P
       await mkdir(target, { mode: OWNER_MAY_ALL });
       for await (const { name } of await opendir(source)) await copy(join(source, name), join(target, name));
     } else if (found.isFile()) await copyFile(source, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-    else throw rejected(`'${source}' is no file, folder or link, and cannot be copied`);
+    else throw rejected(`'${source}' is not a file, folder or link, and cannot be copied`);
     await chmod(target, found.mode & 0o7777);
     await utimes(target, found.atime, found.mtime);
   };

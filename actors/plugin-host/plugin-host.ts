@@ -87,7 +87,7 @@ export class PluginHost {
     for (const plugin of this.#options.plugins) {
       // Made by nobody here: a mount that is missing must not be replaced by a folder of its name.
       if (!(await stat(plugin.installRoot).catch(() => undefined))?.isDirectory())
-        throw new Failure('transient', `installRoot '${plugin.installRoot}' of plugin ${plugin.name} is no folder`);
+        throw new Failure('transient', `installRoot '${plugin.installRoot}' of plugin ${plugin.name} is not a folder`);
       for (const target of this.#options.targets) folders.add(datasetsFolder(plugin, target, this.#options.siteBuild));
     }
     for (const folder of folders) await sweepDatasets(folder, names, this.#parts.clock, this.#parts.log);

@@ -38,7 +38,7 @@ export class PluginBreakers implements BlockedTypes {
     this.#clock = clock;
     this.#log = log.child({ actor: 'pluginBreakers' });
     this.#metrics = metrics;
-    this.#open = metrics.gauge('plugin_breaker_open', '1 while the plugin does not answer.', ['plugin']);
+    this.#open = metrics.gauge('plugin_breaker_open', '1 while the plugin does not respond.', ['plugin']);
     for (const plugin of new Set(types.all().map((type) => type.plugin))) {
       const changed = (state: BreakerState): void => this.#changed(plugin, state);
       const options = { ...DEFAULT_BREAKER, acceptedMs: ACCEPTED_MS, changed };
@@ -80,7 +80,7 @@ export class PluginBreakers implements BlockedTypes {
     const breaker = this.#breakers.get(plugin);
     if (!breaker || breaker.state === 'closed') return;
     const next = breaker.blocked && breaker.state === 'open' ? `in ${Math.ceil(breaker.retryInMs / 1000)} s` : 'now';
-    throw transient(`plugin ${plugin} does not answer; tried again ${next}`, { unreachable: true });
+    throw transient(`plugin ${plugin} does not respond; next attempt ${next}`, { unreachable: true });
   }
 
   #breakerOf(input: LaneTasks[keyof LaneTasks]['input']): Breaker | undefined {
@@ -97,9 +97,9 @@ export class PluginBreakers implements BlockedTypes {
         plugin,
         this.#clock.after(retryInMs, () => this.#wake()),
       );
-      this.#log.warn({ plugin, retryInMs }, 'a plugin does not answer; its jobs wait');
+      this.#log.warn({ plugin, retryInMs }, 'a plugin does not respond; its jobs wait');
     } else if (state === 'closed') {
-      this.#log.info({ plugin }, 'a plugin answers again');
+      this.#log.info({ plugin }, 'a plugin responds again');
       this.#wake();
     }
   }

@@ -31,7 +31,7 @@ export function measurePluginCalls(tasks: TaskRunner, { clock, metrics }: Plugin
   const calls = metrics.counter('plugin_calls_total', 'Plugin calls by outcome.', ['plugin', 'call', 'outcome']);
   const durations = metrics.histogram(
     'plugin_call_seconds',
-    'Time of a plugin call, the wait for a worker thread included.',
+    'Duration of a plugin call, including the wait for a worker thread.',
     ['plugin', 'call'],
   );
   return {

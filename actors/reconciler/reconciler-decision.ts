@@ -56,7 +56,7 @@ export function decide({ stored, indexed, installed }: MergedDataset, context: D
     if (indexed.state === 'superseded' && !shared) return because('its shares have changed');
     const left = known.find(([, state]) => state && !isUninstalled(state));
     if (left) return because(`not uninstalled from ${left[0]}`);
-    return context.full && indexed.state === 'deleting' ? because('its deletion has not ended') : IN_SYNC;
+    return context.full && indexed.state === 'deleting' ? because('its deletion is not finished') : IN_SYNC;
   }
   if (!sameVersion(indexed.sync.meta, meta)) return because('its metadata have changed', true);
   if (!shared) return because('its shares have changed');
@@ -66,9 +66,9 @@ export function decide({ stored, indexed, installed }: MergedDataset, context: D
 
 function stateIsDue({ objects }: StoredDataset, state: DatasetState): string | undefined {
   if (objects['delete-flag']) return isDeleted(state) ? undefined : 'it was deleted';
-  if (isDeleted(state)) return 'its deletion was taken back';
+  if (isDeleted(state)) return 'it was undeleted';
   if (objects['revised-flag']) return state === 'superseded' ? undefined : 'it was superseded';
-  return state === 'live' ? undefined : 'it is superseded no more';
+  return state === 'live' ? undefined : 'it is no longer superseded';
 }
 
 /** What upload and import still need, judged by the objects that they leave. */
@@ -80,21 +80,21 @@ function filesAreDue(
   const packed = objects['import-ready.zip'] !== undefined;
   const data = objects['install-ready.zip'];
   if (packed || data) {
-    if (indexed.upload !== 'success') return 'its upload has ended';
+    if (indexed.upload !== 'success') return 'its upload is finished';
     if (objects['upload-error.json']) return 'its upload error is left over';
     if (raw.length > 0) return 'its raw upload is left over';
   } else if (indexed.upload === 'running') {
-    if (objects['upload-error.json']) return 'its upload was refused';
+    if (objects['upload-error.json']) return 'its upload was rejected';
     // Usually still in progress, so it is not urgent.
-    return full ? 'its upload has not ended' : undefined;
+    return full ? 'its upload is not finished' : undefined;
   } else if (indexed.upload !== 'success') return undefined;
   switch (indexed.import) {
     case 'queued':
     case 'in-progress':
-      return 'its import has not ended';
+      return 'its import is not finished';
     case 'complete':
       // Without the packed upload the import cannot be repeated.
-      if (!data || !objects['vdi-manifest.json']) return packed ? 'its import left too little' : undefined;
+      if (!data || !objects['vdi-manifest.json']) return packed ? 'its import result is incomplete' : undefined;
       return sameVersion(indexed.sync.data, data) ? undefined : 'its data have changed';
     // Final until a person requests another attempt.
     case 'invalid':

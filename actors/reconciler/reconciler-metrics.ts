@@ -11,10 +11,10 @@ export interface ReconcilerCounter {
 }
 
 export function reconcilerMetrics(metrics: Metrics): ReconcilerCounter {
-  const datasets = metrics.counter('reconciler_datasets_total', 'Datasets that runs saw, by what became of them.', [
+  const datasets = metrics.counter('reconciler_datasets_total', 'Datasets seen by reconciler runs, by result.', [
     'result',
   ]);
-  const braked = metrics.gauge('reconciler_braked', '1 when the last full run refused to delete what is absent.');
+  const braked = metrics.gauge('reconciler_braked', '1 if the last full run refused to delete absent datasets.');
   // Start at zero so that the first increment is visible as an increase.
   for (const result of RESULTS) datasets.inc({ result }, 0);
   return {

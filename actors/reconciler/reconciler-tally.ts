@@ -66,7 +66,8 @@ export class ReconcilerTally {
   /** Why this second pass cannot be trusted: more datasets are missing than in the first. */
   exceeds(first: ReconcilerTally): string | undefined {
     for (const [name, { absent }] of this.#counts)
-      if (absent > (first.absent[name] ?? 0)) return `the object store lacks more of ${name} than a moment ago`;
+      if (absent > (first.absent[name] ?? 0))
+        return `more datasets of ${name} are missing from the object store than in the first pass`;
     return undefined;
   }
 }

@@ -100,7 +100,7 @@ export class Reconciler {
     this.#current = undefined;
     this.#lastReport = report;
     const { kind, startedAt: _from, ...found } = draft;
-    this.#log.info({ run: kind, ...found }, 'a run of the reconciler has ended');
+    this.#log.info({ run: kind, ...found }, 'reconciler run ended');
     return report;
   }
 
@@ -113,7 +113,8 @@ export class Reconciler {
     draft.wouldDelete = first.absent;
     draft.braked = order.allowDeletes ? undefined : first.brake();
     this.#metrics.braked(draft.braked !== undefined);
-    if (draft.braked !== undefined) this.#log.error({ why: draft.braked }, 'datasets are absent; nothing is deleted');
+    if (draft.braked !== undefined)
+      this.#log.error({ why: draft.braked }, 'datasets are missing from the object store; nothing is deleted');
     else if (first.anyAbsent && order.performDeletes) await this.#delete(first, targets, draft, signal);
   }
 
@@ -144,7 +145,7 @@ export class Reconciler {
           if (verdict.kind === 'malformed') this.#malformed(one, draft);
           if (verdict.kind === 'absent' && kind === 'full') this.#metrics.count('absent', 1);
           if (verdict.kind !== 'reconcile') continue;
-          this.#log.debug({ dataset: one.dataset, owner: one.owner, why: verdict.reason }, 'not in step');
+          this.#log.debug({ dataset: one.dataset, owner: one.owner, why: verdict.reason }, 'not in sync');
           if (!verdict.newMetadata) await batch.add(kept(one));
           else if (unread.push(kept(one)) >= batch.size) await read();
         }
@@ -198,7 +199,7 @@ export class Reconciler {
         await batch.flush();
       } else {
         this.#metrics.braked(true);
-        this.#log.error({ why: draft.braked }, 'datasets are absent; no more are deleted');
+        this.#log.error({ why: draft.braked }, 'datasets are missing from the object store; no more are deleted');
       }
     } finally {
       draft.deleted = batch.handedOver;
@@ -220,7 +221,7 @@ export class Reconciler {
       const level = kindOf(error) === 'transient' ? 'warn' : 'error';
       this.#log[level]({ target, err: messageOf(error) }, 'an install target is left out of this run');
     };
-    const onStray = (key: string): void => this.#log.debug({ key }, 'an object that belongs to no dataset');
+    const onStray = (key: string): void => this.#log.debug({ key }, 'object belongs to no dataset');
     const sources = { stored: store.pages('', {}, signal), cache: index, targets: new Map(targets), onStray };
     return mergeInStoreOrder(sources, leaveOut, signal);
   }
@@ -256,13 +257,13 @@ export class Reconciler {
     draft.malformed++;
     this.#metrics.count('malformed', 1);
     if (draft.malformed <= NAMED)
-      this.#log.warn({ owner, dataset }, 'a dataset without readable metadata is left as it is');
+      this.#log.warn({ owner, dataset }, 'a dataset without readable metadata is left unchanged');
   }
 
   #spare({ owner, dataset }: DatasetAddress, draft: Draft): void {
     draft.spared++;
     this.#metrics.count('spared', 1);
-    this.#log.error({ owner, dataset }, 'the listing of the object store lacks a dataset that is there');
+    this.#log.error({ owner, dataset }, 'the listing of the object store omits a dataset that exists');
   }
 }
 

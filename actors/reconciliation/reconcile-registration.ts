@@ -15,12 +15,12 @@ import { mirrorOf } from './reconcile-targets.ts';
 /** What an owner reads about an upload of which nothing is left, such as one by URL that was not downloaded yet. */
 export const LOST_UPLOAD = {
   status: 'failed',
-  message: 'the uploaded files are not in the object store (any more); please upload them again',
+  message: 'the uploaded files are missing from the object store; please upload them again',
 } as const;
 
 export const LOST_IMPORT = {
   status: 'failed',
-  messages: ['import-ready.zip is not in the object store (any more), so it cannot be imported'],
+  messages: ['import-ready.zip is missing from the object store, so the dataset cannot be imported'],
 } as const;
 
 export interface ImportFacts {

@@ -101,7 +101,10 @@ export async function readSnapshot(
   const failures: unknown[] = [];
   const targets = await readTargets(ports, types, type, metadata, job, failures, signal);
   const onMalformed = (why: unknown): void =>
-    ports.log.warn({ lane: job.lane, dataset: job.dataset, err: messageOf(why) }, 'a share document was passed over');
+    ports.log.warn(
+      { lane: job.lane, dataset: job.dataset, err: messageOf(why) },
+      'a malformed share document was skipped',
+    );
   const snapshot: Snapshot = {
     ...at,
     nowMs: ports.clock.now(),

@@ -48,7 +48,7 @@ export class ReconciliationLane implements JobHandler {
     if (actions.length > 0)
       log.info(
         { actions: actions.map((action) => ('lanes' in action ? `enqueue ${action.lanes.join(' ')}` : action.do)) },
-        'dataset is reconciled',
+        'reconciling dataset',
       );
     for (const action of actions)
       try {

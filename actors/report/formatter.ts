@@ -101,16 +101,15 @@ export class Formatter {
           ? tooLarge(this.#options.maxOutputBytes)
           : `${FORMATTER} was killed by ${end.signal}`;
       case 'timed-out':
-        return `${FORMATTER} took longer than the ${end.afterMs / 1000} s that it may take`;
+        return `${FORMATTER} took longer than the ${end.afterMs / 1000} s allowed`;
       case 'not-found':
-        return `${FORMATTER} is not installed here`;
+        return `${FORMATTER} is not installed`;
       case 'not-executable':
-        return `${FORMATTER} may not be run here`;
+        return `${FORMATTER} is not executable`;
       default:
         return end satisfies never;
     }
   }
 }
 
-export const tooLarge = (maxBytes: number): string =>
-  `the report is larger than the ${maxBytes} bytes that it may have`;
+export const tooLarge = (maxBytes: number): string => `the report is larger than the ${maxBytes} bytes allowed`;

@@ -60,7 +60,7 @@ export async function runReport(
   const begun = clock.now();
   try {
     const outcome = await run.run(claim, signal);
-    log.info({ ms: clock.now() - begun, outcome: outcome.kind }, 'report made');
+    log.info({ ms: clock.now() - begun, outcome: outcome.kind }, 'report complete');
     return outcome;
   } catch (thrown) {
     // If the signal aborted, that is the reason, whatever error the run made of it.
@@ -69,7 +69,7 @@ export async function runReport(
     const level = kindOf(error) === 'defect' ? 'error' : outcome.kind === 'failed' ? 'warn' : 'info';
     log[level](
       { ms: clock.now() - begun, outcome: outcome.kind, attempts: claim.attempts, err: error },
-      'no report made',
+      'report attempt failed',
     );
     return outcome;
   }
@@ -85,7 +85,7 @@ export function outcomeOf(
   const next = afterFailure(RETRIES.report, claim.attempts, error, random);
   if (next.kind === 'again') return again(clock, next.delayMs, next.countsAttempt);
   // Other errors may contain paths and addresses; a Failure's message is written for users.
-  const reason = oneLine(error instanceof Failure ? error.message : 'an internal error; the log says more');
+  const reason = oneLine(error instanceof Failure ? error.message : 'an internal error; see the log');
   const stderr = withReason(error instanceof ReportFailure ? error.stderr : '', reason);
   return { kind: 'failed', ended: new Date(clock.now()), reason, stderr };
 }

@@ -14,8 +14,8 @@ const MIB = 1_048_576;
 const SIZE_BUCKETS = [0.01, 0.1, 1, 10, 100, 1_000, 10_000].map((mib) => mib * MIB);
 
 export function reportMetrics(metrics: Metrics): ReportMetrics {
-  const seconds = metrics.histogram('report_formatter_seconds', 'Duration of runs of the formatter.', ['format_type']);
-  const sizes = metrics.histogram('report_bytes', 'Sizes of reports without their archives.', [], SIZE_BUCKETS);
+  const seconds = metrics.histogram('report_formatter_seconds', 'Duration of formatter runs.', ['format_type']);
+  const sizes = metrics.histogram('report_bytes', 'Sizes of reports, excluding their archives.', [], SIZE_BUCKETS);
   return {
     ran: (type, ms) => seconds.observe({ format_type: type }, ms / 1000),
     kept: (bytes) => sizes.observe({}, bytes),

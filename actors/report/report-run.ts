@@ -87,10 +87,12 @@ export class ReportRun {
 
   async #query({ queryId, fingerprint }: ReportClaim, signal: AbortSignal): Promise<QueryJob> {
     const query = await this.#parts.queries.find(queryId, signal);
-    if (!query) throw new ReportFailure(`the query job ${queryId} is no longer there`);
+    if (!query) throw new ReportFailure(`the query job ${queryId} no longer exists`);
     if (query.status !== 'complete') throw new ReportFailure(`the query job ${queryId} is ${query.status}`);
     if (query.fingerprint !== fingerprint)
-      throw new ReportFailure(`the query job ${queryId} searched other databases than this report was asked for`);
+      throw new ReportFailure(
+        `the query job ${queryId} searched different databases than this report was requested for`,
+      );
     return query;
   }
 
@@ -106,14 +108,14 @@ export class ReportRun {
           : error;
       });
     if (found !== fingerprint)
-      throw new ReportFailure(`a database was made anew since the query job ${queryId} searched it`);
+      throw new ReportFailure(`a database was rebuilt since the query job ${queryId} searched it`);
   }
 
   async #format(claim: ReportClaim, { work, home }: ReportFolder, signal: AbortSignal): Promise<string> {
     const { queries, formatter, metrics, clock } = this.#parts;
     const { id, attempt, queryId, configuration } = claim;
     if (!(await queries.putArchive(queryId, `${work}/${QUERY_ARCHIVE}`, signal)))
-      throw new ReportFailure(`the result of the query job ${queryId} is no longer there`);
+      throw new ReportFailure(`the result of the query job ${queryId} no longer exists`);
     const args = formatterArguments(configuration, QUERY_ARCHIVE);
     const runId = `report-${id}-${attempt}`;
     const begun = clock.now();
@@ -148,9 +150,11 @@ export class ReportRun {
   /** Whatever remains is removed with the attempt's debris. */
   async #takeBack({ id, attempt }: ReportClaim): Promise<void> {
     const { store, clock, log } = this.#parts;
-    using late = deadline(clock, TAKE_BACK_MS, undefined, () => transient('the object store did not answer in time'));
+    using late = deadline(clock, TAKE_BACK_MS, undefined, () =>
+      transient('the object store did not respond within the deadline'),
+    );
     await removeObjects(store, attemptPrefix(id, attempt), () => true, late.signal).catch((error: unknown) =>
-      log.debug({ err: messageOf(error), report: id }, 'files of a report that was not finished stay for now'),
+      log.debug({ err: messageOf(error), report: id }, 'files of an unfinished report could not be removed yet'),
     );
   }
 }

@@ -47,7 +47,7 @@ export async function sweepReports(parts: ReportSweepParts, signal: AbortSignal)
     after = batch.at(-1)?.id;
     if (batch.length < BATCH) break;
   }
-  if (expired + cleaned > 0) log.info({ expired, cleaned }, 'reports swept');
+  if (expired + cleaned > 0) log.info({ expired, cleaned }, 'expired reports removed');
   if (faults.length > 0) throw faults[0];
   return { expired, cleaned };
 }

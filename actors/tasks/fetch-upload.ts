@@ -43,7 +43,7 @@ export async function fetchUpload(
   input: FetchUploadInput,
   { remote, signal }: Pick<TaskContext, 'remote' | 'signal'>,
 ): Promise<FetchUploadOutput> {
-  if (!remote) throw defect('this thread has nothing to fetch with');
+  if (!remote) throw defect('this thread has no client for remote files');
   const found = await remote.fetch(new URL(input.url), signal);
   if (found.kind === 'refused') throw rejected(`the URL ${found.reason}`);
   if (found.kind === 'failed' && found.again) throw transient(found.message);
@@ -74,11 +74,11 @@ export async function fetchUpload(
 }
 
 const WORKED_ONCE =
-  'it worked when the upload was sent, so it may be a link that works only once: ' +
-  'send one that works again, or the file itself';
+  'it worked when the upload was submitted, so it may be a single-use link: ' +
+  'send a link that keeps working, or the file itself';
 
 export const overQuota = ({ quotaBytes, roomBytes }: Pick<FetchLimits, 'quotaBytes' | 'roomBytes'>): string =>
-  `the upload is larger than the ${roomBytes} bytes that are left of your storage quota of ${quotaBytes} bytes, of which ` +
+  `the upload is larger than the ${roomBytes} bytes left of your storage quota of ${quotaBytes} bytes, of which ` +
   `${quotaBytes - roomBytes} are used`;
 
 function lowestLimit(name: string, limits: FetchLimits): { readonly bytes: number; readonly message: string } {
@@ -86,7 +86,7 @@ function lowestLimit(name: string, limits: FetchLimits): { readonly bytes: numbe
   const all = [
     {
       bytes: maxUploadBytes,
-      message: `${name} is larger than ${maxUploadBytes} bytes, which is the most allowed for an upload`,
+      message: `${name} is larger than ${maxUploadBytes} bytes, the maximum for an upload`,
     },
     { bytes: roomBytes, message: overQuota(limits) },
     ...(archiveByName(name) === undefined

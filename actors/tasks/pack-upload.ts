@@ -55,7 +55,8 @@ const SPOOL_BYTES = 1024 * 1024;
 export async function packUpload(input: PackUploadInput, context: PackContext): Promise<PackUploadOutput> {
   const raw = new RawFiles(input, context);
   const [first, ...others] = raw.files;
-  if (!first) throw rejected(`the upload has no files${input.files.length > 0 ? ' but those that desktops add' : ''}`);
+  if (!first)
+    throw rejected(`the upload contains no files${input.files.length > 0 ? ' other than desktop metadata files' : ''}`);
   const kind = others.length === 0 ? archiveByName(first.name) : undefined;
   const packed: FileEntry[] = [];
   const entries = kind ? archiveEntries(kind, first.name, raw) : plainFiles(raw);
@@ -129,7 +130,7 @@ async function* tarEntries(name: string, raw: RawFiles, options: ReadOptions): A
 async function checkMagic(kind: 'zip' | 'tar.gz', name: string, raw: RawFiles): Promise<void> {
   const start = detectArchive(await raw.start(name));
   if (kind === 'zip' ? start !== undefined && start !== 'gzip' : start === 'gzip') return;
-  throw rejected(`its name says that it is a ${kind} archive but its content is not`);
+  throw rejected(`its name says ${kind} archive, but its content is not one`);
 }
 
 /** The files under raw/ and the rules that each must satisfy. */
@@ -173,7 +174,7 @@ class RawFiles {
     const lower = path.toLowerCase();
     if (this.#extensions.length === 0 || this.#extensions.some((extension) => lower.endsWith(extension))) return;
     const allowed = this.input.allowedFileExtensions.join(', ');
-    throw rejected(`'${path}' has a file extension that this data type does not allow; allowed are: ${allowed}`);
+    throw rejected(`'${path}' has a file extension that this data type does not allow; allowed: ${allowed}`);
   }
 
   async #get(name: string, range: { readonly from: number; readonly to: number } | undefined): Promise<OpenObject> {
@@ -181,7 +182,7 @@ class RawFiles {
     const key = fileKey(this.input.at, 'raw', name);
     const opened = await store.get(key, range, signal);
     // It existed when the upload was accepted, so it was removed since. The next attempt finds the dataset's new state.
-    if (!opened) throw transient(`object ${key} is gone`);
+    if (!opened) throw transient(`object ${key} no longer exists`);
     return opened;
   }
 }

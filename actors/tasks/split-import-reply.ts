@@ -60,13 +60,13 @@ export async function splitImportReply(
   }
   if (!manifest) throw broken('vdi-manifest.json is missing');
   if (dataBytes === undefined) throw broken('data.zip is missing');
-  if ((await detectArchiveFile(dataFile)) !== 'zip') throw broken('data.zip is not a zip file with files in it');
+  if ((await detectArchiveFile(dataFile)) !== 'zip') throw broken('data.zip is not a zip file or contains no files');
   return { manifest, validation, dataFile, dataBytes };
 }
 
 async function readText(entry: ArchiveEntry): Promise<string> {
   if (entry.size > MAX_JSON_BYTES)
-    throw broken(`${entry.path} has ${entry.size} bytes; at most ${MAX_JSON_BYTES} are read`);
+    throw broken(`${entry.path} has ${entry.size} bytes; at most ${MAX_JSON_BYTES} are allowed`);
   const chunks: Uint8Array[] = [];
   for await (const chunk of entry.body) chunks.push(Buffer.from(chunk));
   const text = decodeDocument(Buffer.concat(chunks));
@@ -93,7 +93,7 @@ function parseWarnings(text: string): Validation {
 function messages(field: string, raw: unknown): readonly string[] {
   if (raw === undefined || raw === null) return [];
   if (!Array.isArray(raw) || !raw.every((item) => typeof item === 'string'))
-    throw broken(`warnings.json: '${field}' is not a list of texts`);
+    throw broken(`warnings.json: '${field}' is not a list of strings`);
   return raw;
 }
 

@@ -24,7 +24,7 @@ const RUNTIME = `node_modules/node-${process.platform}-${process.arch}`;
 
 const root = join(import.meta.dirname, '..', '..');
 const { values } = parseArgs({ options: { out: { type: 'string', default: join(root, 'dist') } } });
-if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('only Linux on x64 is built for');
+if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('only Linux on x64 is supported');
 const npm = process.env.npm_execpath;
 if (npm === undefined) throw new Error('start this with npm run build:binary');
 

@@ -17,7 +17,7 @@ export function buildStamp(root: string, epoch: string | undefined): BuildStamp 
     throw new Error(`SOURCE_DATE_EPOCH is '${epoch}', not seconds since 1970`);
   const commit = git(root, 'rev-parse', 'HEAD');
   const seconds = epoch ?? (commit && git(root, 'log', '-1', '--format=%ct'));
-  if (!seconds) throw new Error('no date for the build: this is no checkout of git, and SOURCE_DATE_EPOCH is not set');
+  if (!seconds) throw new Error('no date for the build: this is not a git checkout, and SOURCE_DATE_EPOCH is not set');
   const changed = commit && git(root, 'status', '--porcelain', '--', ...SOURCES) !== '';
   return {
     commit: commit ? `${commit}${changed ? '-changed' : ''}` : 'unknown',

@@ -72,7 +72,7 @@ const threadsInside = (root: string): Plugin => ({
 /** Fails when the library changed, so that a person checks the patch. */
 function replaceOnce(text: string, part: string, by: (part: string) => string): string {
   const times = text.split(part).length - 1;
-  if (times !== 1) throw new Error(`'${part}' is ${times} times in what should be patched`);
+  if (times !== 1) throw new Error(`'${part}' occurs ${times} times in the file to patch, expected once`);
   return text.replace(part, by);
 }
 

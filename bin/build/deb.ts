@@ -36,7 +36,8 @@ const SCRIPTS = ['postinst', 'prerm', 'postrm'];
 const { values } = parseArgs({
   options: { out: { type: 'string', default: join(root, 'dist') }, revision: { type: 'string', default: '1' } },
 });
-if (!/^[0-9][0-9A-Za-z.+~]*$/.test(values.revision)) throw new Error(`--revision '${values.revision}' is none`);
+if (!/^[0-9][0-9A-Za-z.+~]*$/.test(values.revision))
+  throw new Error(`--revision '${values.revision}' is not a Debian revision`);
 const version = `${VERSION}-${values.revision}`;
 const out = resolve(values.out);
 const bill = JSON.parse(await readFile(join(root, 'dist', 'longshore.cdx.json'), 'utf8')) as {

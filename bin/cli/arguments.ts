@@ -35,13 +35,13 @@ export function parse<const Options extends CommandOptions & ParseArgsOptionsCon
 export function oneOf<Word extends string>(what: string, text: string, allowed: readonly Word[]): Word {
   const found = allowed.find((word) => word === text);
   if (found !== undefined) return found;
-  throw new UsageError(`${what}'${text}': one of ${allowed.join(', ')} is needed${suggestion(text, allowed)}`);
+  throw new UsageError(`${what}'${text}': must be one of ${allowed.join(', ')}${suggestion(text, allowed)}`);
 }
 
 /** A whole number within the bounds. Otherwise throws a usage error that names the option. */
 export function wholeNumber(option: string, text: string, min: number, max: number): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < min || value > max)
-    throw new UsageError(`--${option} '${text}': a whole number from ${min} to ${max} is needed`);
+    throw new UsageError(`--${option} '${text}': must be a whole number from ${min} to ${max}`);
   return value;
 }

@@ -17,7 +17,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('../commands/up.ts')).up,
   },
   serve: {
-    summary: 'run what a configuration file configures',
+    summary: 'run the services of a configuration file',
     hidesEnvironment: true,
     load: async () => (await import('../commands/serve.ts')).serve,
   },
@@ -27,19 +27,19 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('../commands/plugin.ts')).plugin,
   },
   migrate: {
-    summary: 'bring the cache database, and those of the report and access services, up to date',
+    summary: 'migrate the cache database and those of the report and access services',
     load: async () => (await import('../commands/migrate.ts')).migrateCommand,
   },
   'migrate-target': {
-    summary: "bring an install target's control schema up to date",
+    summary: "migrate an install target's control schema",
     load: async () => (await import('../commands/migrate.ts')).migrateTargetCommand,
   },
   token: {
-    summary: 'print a bearer token of the local issuer',
+    summary: 'print a bearer token from the local issuer',
     load: async () => (await import('../commands/token.ts')).token,
   },
   upload: {
-    summary: 'send files as a new dataset',
+    summary: 'upload files as a new dataset',
     load: async () => (await import('../commands/upload.ts')).upload,
   },
   watch: {
@@ -51,7 +51,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('../commands/datasets.ts')).datasets,
   },
   jobs: {
-    summary: 'show what the lanes have to do (administrators)',
+    summary: 'show the jobs of the lanes (administrators)',
     load: async () => (await import('../commands/jobs.ts')).jobs,
   },
   top: {
@@ -59,7 +59,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('../commands/top.ts')).top,
   },
   retry: {
-    summary: 'have a delayed or dead job tried again (administrators)',
+    summary: 'retry a delayed or dead job (administrators)',
     load: async () => (await import('../commands/retry.ts')).retry,
   },
   reconcile: {
@@ -67,31 +67,31 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('../commands/reconcile.ts')).reconcile,
   },
   prune: {
-    summary: 'remove what was deleted long enough ago for good now (administrators)',
+    summary: 'permanently remove datasets deleted long enough ago (administrators)',
     load: async () => (await import('../commands/prune.ts')).prune,
   },
   reload: {
-    summary: 'have a running server take over what may change of its configuration (administrators)',
+    summary: 'reload the changeable settings of a running server (administrators)',
     load: async () => (await import('../commands/reload.ts')).reload,
   },
   'log-level': {
-    summary: 'have a running server log more or less for a while (administrators)',
+    summary: 'temporarily change the log level of a running server (administrators)',
     load: async () => (await import('../commands/log-level.ts')).logLevel,
   },
   audit: {
-    summary: 'print who asked for what as JSON lines (administrators)',
+    summary: 'print the audit trail as JSON lines (administrators)',
     load: async () => (await import('../commands/audit.ts')).audit,
   },
   access: {
-    summary: "import curated datasets, or list the mails that 'up' keeps as files",
+    summary: "import curated datasets, or list the mails that 'up' stores as files",
     load: async () => (await import('../commands/access.ts')).access,
   },
   query: {
-    summary: 'search with BLAST+, for reports of the result',
+    summary: 'run a BLAST+ search for use in reports',
     load: async () => (await import('../commands/query.ts')).query,
   },
   doctor: {
-    summary: 'check everything that a configuration file names, and say how to mend what is wrong',
+    summary: 'check every dependency of a configuration file and say how to fix problems',
     load: async () => (await import('../commands/doctor.ts')).doctor,
   },
   config: {
@@ -99,7 +99,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('../commands/config.ts')).config,
   },
   completion: {
-    summary: 'print what makes bash, zsh or fish complete commands and options',
+    summary: 'print the completion script for bash, zsh or fish',
     load: async () => (await import('../commands/completion.ts')).completion,
   },
 };

@@ -28,7 +28,7 @@ export async function localToken(from: TokenIssuer, subject: LocalSubject): Prom
   try {
     privateKeyPem = await readFile(from.tokenKey, 'utf8');
   } catch (cause) {
-    throw new Failure('rejected', `the token key ${from.tokenKey} cannot be read; give --token T instead`, { cause });
+    throw new Failure('rejected', `the token key ${from.tokenKey} cannot be read; use --token T instead`, { cause });
   }
   return issueToken({
     privateKeyPem,

@@ -5,16 +5,17 @@ import { CannotListen } from '../compose/listeners.ts';
 import { ApiError } from './client/api-error.ts';
 import { ConfigurationError } from './configuration-error.ts';
 
-const START = "'longshore up' starts one on this machine, 'longshore serve --config FILE' the one of a configuration";
+const START =
+  "'longshore up' starts a server on this machine, 'longshore serve --config FILE' starts one from a configuration";
 const TOKEN =
-  "give --token T or the variable LONGSHORE_TOKEN, or --data DIR of a running 'longshore up'; " +
+  "use --token T or the variable LONGSHORE_TOKEN, or --data DIR of a running 'longshore up'; " +
   "'longshore token --user N' prints a token";
 const ADMIN_TOKEN =
-  'give --admin-token T or the variable LONGSHORE_ADMIN_TOKEN (containerCore.authentication.adminToken of the ' +
+  'use --admin-token T or the variable LONGSHORE_ADMIN_TOKEN (containerCore.authentication.adminToken of the ' +
   "configuration), or --data DIR of a running 'longshore up'";
 
-const OTHER_PORTS_UP = 'end what uses them, or give --port-base N: five ports from N are taken for this run';
-const OTHER_PORTS = 'end what uses them, or choose others in the configuration';
+const OTHER_PORTS_UP = 'stop what uses them, or use --port-base N: this run then uses five ports from N';
+const OTHER_PORTS = 'stop what uses them, or choose others in the configuration';
 
 /** Commands that call a running server as a user, or as an administrator. */
 const OF_USERS = ['upload', 'watch', 'datasets'];
@@ -24,22 +25,22 @@ export function nextStep(command: string, error: unknown): string | undefined {
   const ofUsers = OF_USERS.includes(command);
   const ofAdministrators = OF_ADMINISTRATORS.includes(command);
   if (error instanceof ConfigurationError)
-    return "mend the file; 'longshore config check FILE' looks at it again, 'longshore config schema' documents every key";
+    return "fix the file; 'longshore config check FILE' checks it again, 'longshore config schema' documents every key";
   if (error instanceof CannotListen) return command === 'up' ? OTHER_PORTS_UP : OTHER_PORTS;
   if (error instanceof ApiError) return afterAnswer(error.status, ofUsers, ofAdministrators);
   if (error instanceof Failure && error.unreachable) {
     if (ofUsers || ofAdministrators) return `is it running, and is that its address? ${START}`;
-    return "'longshore doctor --config FILE' asks everything that the configuration names";
+    return "'longshore doctor --config FILE' checks everything that the configuration names";
   }
   if (command === 'watch' && (kindOf(error) === 'aborted' || kindOf(error) === 'transient'))
-    return "the dataset goes on by itself; 'longshore watch ID' follows it again";
+    return "the server continues to process the dataset; 'longshore watch ID' follows it again";
   return undefined;
 }
 
 function afterAnswer(status: number, ofUsers: boolean, ofAdministrators: boolean): string | undefined {
   if (ofAdministrators && (status === 401 || status === 403)) return ADMIN_TOKEN;
   if (status === 401) return TOKEN;
-  if (status === 404 && ofUsers) return "'longshore datasets list' shows those that you can see";
-  if (status === 503) return "try again; 'longshore top' shows what is missing";
+  if (status === 404 && ofUsers) return "'longshore datasets list' lists the datasets that you can see";
+  if (status === 503) return "retry later; 'longshore top' shows what is missing";
   return undefined;
 }

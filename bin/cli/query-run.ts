@@ -49,11 +49,12 @@ export async function runQuery(section: Section, run: QueryRun, signal: AbortSig
   const id = queryJobId({ program, databases, fingerprint, query, maxTargetSequences });
   const found = await jobs.find(id, signal);
   if (found?.status === 'complete') return id;
-  if (found) throw rejected(`query job ${id} is there already, and is ${found.status}`);
+  if (found) throw rejected(`query job ${id} already exists, and is ${found.status}`);
 
   await using folder = await jobs.begin(systemClock);
   await search(section, { ...run, databases, id }, { cwd: folder.path, archive: folder.archive, searchPath }, signal);
-  if ((await fingerprintNow()) !== fingerprint) throw rejected(`${databases.join(', ')}: changed during the search`);
+  if ((await fingerprintNow()) !== fingerprint)
+    throw rejected(`${databases.join(', ')}: the database changed during the search`);
   await folder.keep({ id, program, databases, fingerprint, status: 'complete' });
   return id;
 }
@@ -67,7 +68,7 @@ export const searchPathOf = ({ blastDb }: Pick<Section, 'blastDb'>): readonly st
  */
 function databaseName(given: string, searchPath: readonly string[]): string {
   if (given.startsWith('-'))
-    throw rejected(`--db '${given}': a name that begins with '-' would be taken for an option`);
+    throw rejected(`--db '${given}': a name that starts with '-' would be parsed as an option`);
   if (/[\s"']/.test(given)) throw rejected(`--db '${given}': names with white space or quotes are not supported`);
   if (!given.includes('/')) return given;
   const path = resolve(given);
@@ -117,7 +118,7 @@ async function search(
   const failure = failureOf(program, result);
   if (failure) throw failure;
   const { size } = await stat(archive).catch(() => ({ size: 0 }));
-  if (size === 0) throw rejected(`${program} found nothing to search for in ${query}`);
+  if (size === 0) throw rejected(`${program} found no sequences in ${query}`);
 }
 
 function failureOf(program: string, { end, stderrTail }: ScriptResult): Failure | undefined {
@@ -126,11 +127,11 @@ function failureOf(program: string, { end, stderrTail }: ScriptResult): Failure 
     case 'exited':
       return end.code === 0 ? undefined : rejected(`${program} ended with code ${end.code}: ${said}`);
     case 'killed':
-      return transient(`${program} was ended by ${end.signal}`);
+      return transient(`${program} was killed by ${end.signal}`);
     case 'timed-out':
       return defect(`${program} ran for ${end.afterMs} ms`);
     case 'not-found':
-      return transient(`${end.program} is not there; NCBI BLAST+ is needed`, { unreachable: true });
+      return transient(`${end.program} does not exist; NCBI BLAST+ is required`, { unreachable: true });
     case 'not-executable':
       return transient(`${end.program} cannot be executed`, { unreachable: true });
     default:

@@ -31,9 +31,9 @@ export const access: Command = {
       return EXIT.ok;
     }
     if (verb !== 'import' || file === undefined || rest.length > 0)
-      throw new UsageError("'import' and one FILE, or 'mail', is needed");
+      throw new UsageError("expected 'import' and one FILE, or 'mail'");
     if (values.data !== undefined && values.config !== undefined)
-      throw new UsageError('only one of --data and --config may be given');
+      throw new UsageError('--data and --config cannot be combined');
     const configuration = await loadConfig(values.config ?? dir.config, io);
     const { read, changed } = await importCatalogue(configuration, file, io.signal);
     io.out(values.json ? jsonLine({ read, changed }) : `${read} datasets read, ${changed} new or changed\n`);

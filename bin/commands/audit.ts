@@ -27,7 +27,7 @@ export const audit: Command = {
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     if (positionals.length !== 1 || positionals[0] !== 'export')
-      throw new UsageError(`'${positionals.join(' ')}': export is needed, and no more`);
+      throw new UsageError(`'${positionals.join(' ')}': expected 'export' and no other arguments`);
     const filter = Object.fromEntries(
       NAMES.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])),
     );

@@ -20,7 +20,7 @@ export const completion: Command = {
   async run(args, io) {
     const { positionals } = parse(args, {});
     const [shell, ...rest] = positionals;
-    if (shell === undefined || rest.length > 0) throw new UsageError(`one of ${WORDS.join(', ')} is needed`);
+    if (shell === undefined || rest.length > 0) throw new UsageError(`expected one of ${WORDS.join(', ')}`);
     io.out(SHELLS[oneOf('', shell, WORDS)](await describeCommands(COMMANDS)));
     return EXIT.ok;
   },

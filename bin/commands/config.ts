@@ -24,7 +24,7 @@ export const config: Command = {
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     const [verb, file, ...rest] = positionals;
-    if (verb === undefined) throw new UsageError(`one of ${WORDS.join(', ')} is needed`);
+    if (verb === undefined) throw new UsageError(`expected one of ${WORDS.join(', ')}`);
     const word = oneOf('', verb, WORDS);
     if (word === 'schema' || word === 'reference') {
       if (file !== undefined) throw new UsageError(`${word} takes no FILE`);
@@ -53,11 +53,11 @@ async function check(file: string, asJson: boolean, io: CommandIo): Promise<Exit
   if (pluginHost) {
     const { group, others } = pluginHost.installed;
     const modes = others ? 'folders 0755, files 0644' : 'folders 0750, files 0640';
-    io.out(`what is installed: ${modes}, ${group === undefined ? 'group of the plugin host' : `group ${group}`}\n`);
+    io.out(`installed files: ${modes}, ${group === undefined ? 'group of the plugin host' : `group ${group}`}\n`);
   }
   for (const shared of sharedDataSchemas(installTargets))
     io.out(
-      `${shared.targets.join(', ')} share the data schema ${shared.schema} of ${shared.database}: a dataset's rows are there once\n`,
+      `${shared.targets.join(', ')} share the data schema ${shared.schema} of ${shared.database}: a dataset's rows are stored there once\n`,
     );
   return EXIT.ok;
 }

@@ -43,7 +43,7 @@ export async function revise(
   values: ChangeValues,
   io: CommandIo,
 ): Promise<ExitCode> {
-  if (values.note === undefined) throw new UsageError('--note TEXT is needed: what is new in this revision');
+  if (values.note === undefined) throw new UsageError('--note TEXT is required: what is new in this revision');
   await checkInputs(files, values.url);
   deadlineOf(values);
   const changes = await readDetails(values.details);
@@ -64,12 +64,12 @@ export async function remove(id: string, values: ChangeValues, io: CommandIo): P
 
 export async function undelete(id: string, values: ChangeValues, io: CommandIo): Promise<ExitCode> {
   await (await openClient(values, io)).undelete(id, io.signal);
-  return done(id, 'taken back', values, io);
+  return done(id, 'undeleted', values, io);
 }
 
 export async function share(id: string, values: ChangeValues, io: CommandIo): Promise<ExitCode> {
   const { with: user, revoke } = values;
-  if (user === undefined) throw new UsageError('--with USER is needed: the id of the other user');
+  if (user === undefined) throw new UsageError('--with USER is required: the id of the other user');
   await (await openClient(values, io)).offer(id, user, revoke ? 'revoke' : 'grant', io.signal);
   return done(id, revoke ? `no longer offered to ${user}` : `offered to ${user}`, values, io);
 }

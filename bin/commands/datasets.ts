@@ -57,7 +57,7 @@ export const datasets: Command = {
       case 'download': {
         const id = one(rest);
         const { install, document } = values;
-        if (install && document !== undefined) throw new UsageError('--install and --document exclude each other');
+        if (install && document !== undefined) throw new UsageError('--install and --document cannot be combined');
         const which = document === undefined ? (install ? 'install' : 'upload') : { document };
         const name = document === undefined ? `${basename(id)}-${install ? 'data' : 'upload'}.zip` : basename(document);
         const file = values.out ?? name;
@@ -80,7 +80,7 @@ export const datasets: Command = {
         return share(one(rest), values, io);
       default:
         throw new UsageError(
-          `'${action ?? ''}' is no action; one of: ${ACTIONS.join(', ')}${suggestion(action ?? '', ACTIONS)}`,
+          `'${action ?? ''}' is not an action; expected one of: ${ACTIONS.join(', ')}${suggestion(action ?? '', ACTIONS)}`,
         );
     }
   },
@@ -88,7 +88,7 @@ export const datasets: Command = {
 
 function one(rest: readonly string[]): string {
   const [id, ...more] = rest;
-  if (id === undefined || more.length > 0) throw new UsageError('one dataset ID is needed');
+  if (id === undefined || more.length > 0) throw new UsageError('expected one dataset ID');
   return id;
 }
 

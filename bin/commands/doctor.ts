@@ -18,7 +18,7 @@ export const doctor: Command = {
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     const { config: file, json } = values;
-    if (file === undefined || positionals.length > 0) throw new UsageError('--config FILE is needed');
+    if (file === undefined || positionals.length > 0) throw new UsageError('--config FILE is required');
     const configuration = await loadConfig(file, io);
     const checks = await checksOf(configuration, { file, env: io.env, clock: systemClock });
     const diagnoses = await runChecks(checks, systemClock, io.signal);

@@ -35,7 +35,7 @@ export const jobs: Command = {
     const report = await (await openAdminClient(values, io)).jobs(query, io.signal);
     io.out(values.json ? jsonDocument(report) : describe(report, io));
     const { count, total } = report.meta;
-    if (count < total) io.err(`the first ${count} of ${total} jobs; --lane and --state narrow the list\n`);
+    if (count < total) io.err(`the first ${count} of ${total} jobs; use --lane and --state to narrow the list\n`);
     return EXIT.ok;
   },
 };

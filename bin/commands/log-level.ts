@@ -25,6 +25,6 @@ export const logLevel: Command = {
 function levelOf([text, ...more]: readonly string[]): LogLevel | undefined {
   const level = LOG_LEVELS.find((one) => one === text);
   if (more.length > 0 || (text !== undefined && level === undefined))
-    throw new UsageError(`at most one level is needed: ${LOG_LEVELS.join(', ')}`);
+    throw new UsageError(`expected at most one level: ${LOG_LEVELS.join(', ')}`);
   return level;
 }

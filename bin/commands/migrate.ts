@@ -33,7 +33,7 @@ export const migrateCommand: Command = {
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     if (values.config === undefined || positionals.length > 0)
-      throw new UsageError('--config FILE is needed, and no more');
+      throw new UsageError('expected --config FILE and no other arguments');
     const { installer, report, access } = await loadConfig(values.config, io);
     await apply('cache database', cacheConnection(installer.cacheDb), await cacheMigrations(), values, io);
     if (report)
@@ -52,12 +52,12 @@ export const migrateTargetCommand: Command = {
     const { values, positionals } = parse(args, OPTIONS);
     const [id, ...rest] = positionals;
     if (values.config === undefined || id === undefined || rest.length > 0)
-      throw new UsageError('one target ID and --config FILE are needed');
+      throw new UsageError('expected one target ID and --config FILE');
     const { installer } = await loadConfig(values.config, io);
     const target = installer.installTargets.find((one) => one.targetId === id);
     if (!target) {
       const known = installer.installTargets.map((one) => one.targetId).join(', ');
-      throw new UsageError(`'${id}' is no enabled install target; one of: ${known}`);
+      throw new UsageError(`'${id}' is not an enabled install target; expected one of: ${known}`);
     }
     const directory = await openDirectory(installer.ldap, silentLogger());
     const connection = await targetConnection(target.targetId, target.controlDb, directory, io.signal);

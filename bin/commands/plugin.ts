@@ -56,13 +56,13 @@ export const plugin: Command = {
     const { values, positionals } = parse(args, OPTIONS);
     const { config, id } = values;
     if (config === undefined || id === undefined || positionals.length > 0)
-      throw new UsageError('--config FILE and --id KEY are needed, and no more');
+      throw new UsageError('expected --config FILE and --id KEY, and no other arguments');
     const load = () => loadConfiguration(config, { env: io.env, ...OF_PLUGIN_HOST });
     const loaded = await load();
     if (!loaded.ok) throw new ConfigurationError(loaded.faults.map(formatFault).join('\n'));
     const { containerCore, installer, pluginHost: own } = loaded.configuration;
     const entry = installer.plugins[id];
-    if (!entry) throw new UsageError(`--id '${id}': one of ${Object.keys(installer.plugins).join(', ')} is needed`);
+    if (!entry) throw new UsageError(`--id '${id}': expected one of ${Object.keys(installer.plugins).join(', ')}`);
 
     const clock = systemClock;
     const threshold = new LogThreshold(containerCore.log.level);

@@ -25,9 +25,7 @@ export const prune: Command = {
     const ageCutoff = values['age-cutoff'];
     // The server checks whether the date exists.
     if (ageCutoff !== undefined && parseDuration(ageCutoff) === undefined && !/^\d{4}-\d\d-\d\d/.test(ageCutoff))
-      throw new UsageError(
-        `--age-cutoff '${ageCutoff}': a duration such as 30d, or a date such as 2026-01-31, is needed`,
-      );
+      throw new UsageError(`--age-cutoff '${ageCutoff}': must be a duration such as 30d, or a date such as 2026-01-31`);
     const client = await openAdminClient(values, io);
     const start = (signal: AbortSignal) => client.prune(ageCutoff, signal);
     if (!values.wait) {

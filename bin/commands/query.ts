@@ -34,14 +34,13 @@ export const query: Command = {
   words: ['run'],
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
-    if (positionals.join(' ') !== 'run') throw new UsageError("'run' is needed, and no other word");
+    if (positionals.join(' ') !== 'run') throw new UsageError("expected 'run' and no other arguments");
     const { data, config, db: databases, query } = values;
     const program = PROGRAMS.find((known) => known === values.program);
-    if (!program) throw new UsageError(`--program '${values.program ?? ''}': one of ${PROGRAMS.join(', ')} is needed`);
-    if (!databases || databases.includes('')) throw new UsageError('--db NAME or PATH is needed, once or more');
-    if (query === undefined) throw new UsageError('--query FILE is needed');
-    if (data !== undefined && config !== undefined)
-      throw new UsageError('only one of --data and --config may be given');
+    if (!program) throw new UsageError(`--program '${values.program ?? ''}': must be one of ${PROGRAMS.join(', ')}`);
+    if (!databases || databases.includes('')) throw new UsageError('at least one --db NAME or PATH is required');
+    if (query === undefined) throw new UsageError('--query FILE is required');
+    if (data !== undefined && config !== undefined) throw new UsageError('--data and --config cannot be combined');
     const most = values['max-target-seqs'];
     const maxTargetSequences = most === undefined ? undefined : wholeNumber('max-target-seqs', most, 1, MAX_NUMBER);
     const section = await reportSection(config ?? dataDir(data ?? defaultDataPath(process.getuid?.())).config, io);
@@ -57,6 +56,7 @@ async function reportSection(file: string, { env }: Pick<CommandIo, 'env'>): Pro
   const loaded = await loadConfiguration(file, { env, sections: ['report'] });
   if (!loaded.ok) throw new ConfigurationError(loaded.faults.map(formatFault).join('\n'));
   const { report } = loaded.configuration;
-  if (!report) throw new ConfigurationError(`${file}: there is no section 'report', which says where query jobs are`);
+  if (!report)
+    throw new ConfigurationError(`${file}: the section 'report' is missing; it sets the directory of query jobs`);
   return report;
 }

@@ -39,7 +39,7 @@ export const reconcile: Command = {
     io.out(values.json ? jsonDocument(report) : listing(describe(report), io.outTerminal));
     if (report.failure !== undefined) io.err(`the run ended early: ${oneLine(report.failure)}\n`);
     if (report.braked !== undefined)
-      io.err(`deletes were held back (--allow-deletes lets them go): ${oneLine(report.braked)}\n`);
+      io.err(`deletes were withheld (use --allow-deletes to perform them): ${oneLine(report.braked)}\n`);
     return report.failure === undefined && report.braked === undefined ? EXIT.ok : EXIT.failed;
   },
 };

@@ -20,9 +20,11 @@ export const retry: Command = {
 };
 
 function jobId([text, ...more]: readonly string[]): number {
-  if (text === undefined || more.length > 0) throw new UsageError('one job ID is needed; `longshore jobs` lists them');
+  if (text === undefined || more.length > 0) throw new UsageError('expected one job ID; `longshore jobs` lists them');
   const id = Number(text);
   if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(id))
-    throw new UsageError(`'${text}' is no job ID: a whole number from 1 is needed, as \`longshore jobs\` lists them`);
+    throw new UsageError(
+      `'${text}' is not a job ID: expected a positive whole number, as \`longshore jobs\` lists them`,
+    );
   return id;
 }

@@ -22,7 +22,7 @@ export const serve: Command = {
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     if (values.config === undefined || positionals.length > 0)
-      throw new UsageError('--config FILE is needed, and no more');
+      throw new UsageError('expected --config FILE and no other arguments');
     const { configuration, source } = await loadConfigFile(values.config, io);
     const threshold = new LogThreshold(configuration.containerCore.log.level);
     const log = createLogger({ level: threshold, to: { fd: 1 } });

@@ -28,9 +28,9 @@ export const token: Command = {
   options: OPTIONS,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
-    if (positionals.length > 0) throw new UsageError(`'${positionals[0]}' is not understood`);
+    if (positionals.length > 0) throw new UsageError(`'${positionals[0]}' is not expected here`);
     if (values.user === undefined || parseUserId(values.user) === undefined)
-      throw new UsageError(`--user '${values.user ?? ''}': a user id from 1 to 9223372036854776000 is needed`);
+      throw new UsageError(`--user '${values.user ?? ''}': must be a user id from 1 to 9223372036854776000`);
     const issuer = values.config === undefined ? localIssuer(values.data) : await configuredIssuer(values.config, io);
     const subject = {
       user: values.user,
@@ -56,7 +56,7 @@ async function configuredIssuer(
   const oauth = (await loadConfig(file, io)).containerCore.authentication?.oauth;
   if (oauth?.privateKeyFile === undefined)
     throw new ConfigurationError(
-      `${file}: containerCore.authentication.oauth.privateKeyFile is not set: its issuer is another program`,
+      `${file}: containerCore.authentication.oauth.privateKeyFile is not set: tokens come from an external issuer`,
     );
   return { tokenKey: oauth.privateKeyFile, issuer: oauth.issuer, audience: oauth.audience };
 }

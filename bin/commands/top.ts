@@ -30,7 +30,7 @@ export const top: Command = {
     const look = () => looking(source, intervalMs, io.signal);
     if (values.once) return await once(look(), values.json === true, io);
     if (values.json) return await lines(look(), io);
-    if (!io.outTerminal) throw new UsageError('standard output is no terminal: --once or --json is needed');
+    if (!io.outTerminal) throw new UsageError('standard output is not a terminal: use --once or --json');
     return await live(source, io.outTerminal, intervalMs, io);
   },
 };
@@ -58,7 +58,7 @@ async function once(look: Looks, asJson: boolean, io: CommandIo): Promise<ExitCo
   await look.next();
   const { value } = await look.next();
   if (!value || !('overview' in value))
-    throw new Failure('transient', value?.away ?? 'no answer', { unreachable: true });
+    throw new Failure('transient', value?.away ?? 'no response', { unreachable: true });
   const frame = frameOf(value.overview, undefined, io.outTerminal?.columns());
   io.out(asJson ? jsonDocument(value.overview) : frame.map(({ text }) => `${text}\n`).join(''));
   return EXIT.ok;
@@ -108,6 +108,6 @@ async function live(source: ReadingSource, terminal: Terminal, intervalMs: numbe
 function millisecondsOf(text: string): number {
   const seconds = Number(text);
   if (!(seconds >= 0.1 && seconds <= 3_600))
-    throw new UsageError(`--interval '${text}': seconds from 0.1 to 3600 are needed`);
+    throw new UsageError(`--interval '${text}': must be from 0.1 to 3600 seconds`);
   return seconds * 1_000;
 }

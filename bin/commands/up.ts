@@ -42,8 +42,8 @@ export const up: Command = {
   options: OPTIONS,
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
-    if (positionals.length > 0) throw new UsageError(`'${positionals[0]}' is not understood`);
-    if (values.exit && !values.demo) throw new UsageError('--exit goes with --demo');
+    if (positionals.length > 0) throw new UsageError(`'${positionals[0]}' is not expected here`);
+    if (values.exit && !values.demo) throw new UsageError('--exit requires --demo');
     const given = values['port-base'];
     const portBase = given === undefined ? undefined : wholeNumber('port-base', given, 1024, 65_531);
 
@@ -72,7 +72,7 @@ export const up: Command = {
       const ended = await embeddedService({ dir, portBase, starting, server, threshold, log, ...values }, io);
       return ended === 'stopped' ? EXIT.ok : EXIT.failed;
     } finally {
-      over.abort(aborted('everything else has ended'));
+      over.abort(aborted('all other parts have stopped'));
       await starting.then(
         (postgres) => postgres.stop(),
         () => undefined, // reported by whoever awaited it

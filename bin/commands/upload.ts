@@ -75,6 +75,6 @@ async function detailsOf(values: {
 function typeOf(text: string): { name: string; version: string } {
   const [name, version, ...rest] = text.split('@');
   if (!name || !version || rest.length > 0)
-    throw new UsageError(`--type '${text}': NAME@VERSION is needed, like genelist@1.0`);
+    throw new UsageError(`--type '${text}': must be NAME@VERSION, for example genelist@1.0`);
   return { name, version };
 }

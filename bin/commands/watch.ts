@@ -16,7 +16,7 @@ export const watch: Command = {
   async run(args, io) {
     const { values, positionals } = parse(args, OPTIONS);
     const [id, ...rest] = positionals;
-    if (id === undefined || rest.length > 0) throw new UsageError('one dataset ID is needed');
+    if (id === undefined || rest.length > 0) throw new UsageError('expected one dataset ID');
     const client = await openClient(values, io);
     const ending = await follow(client, id, values, io, systemClock, io.signal);
     if (!values.json) io.out(`${ending}\n`);

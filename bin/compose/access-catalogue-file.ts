@@ -85,12 +85,12 @@ const entriesOf = (value: unknown): readonly Partial<Entry>[] =>
 
 function checkEntry(entry: Partial<Entry>, at: FieldPath, faults: FaultList): void {
   if (typeof entry.datasetId === 'string' && !parseCuratedId(entry.datasetId))
-    faults.add([...at, 'datasetId'], 'may have letters, digits and _ only');
+    faults.add([...at, 'datasetId'], 'may contain only letters, digits and _');
   if (typeof entry.mailFrom === 'string' && entry.mailFrom !== '' && !isEmail(entry.mailFrom))
-    faults.add([...at, 'mailFrom'], 'is no mail address');
+    faults.add([...at, 'mailFrom'], 'is not an email address');
   for (const [field, value] of Object.entries(entry))
     if (typeof value === 'string' && (value.includes('\u0000') || !value.isWellFormed()))
-      faults.add([...at, field], 'holds a character that cannot be stored');
+      faults.add([...at, field], 'contains a character that cannot be stored');
 }
 
 function repeats(entries: readonly Partial<Entry>[], field: 'datasetId' | 'studyId', faults: FaultList): void {
@@ -99,7 +99,7 @@ function repeats(entries: readonly Partial<Entry>[], field: 'datasetId' | 'study
     const earlier = first.get(entry[field]);
     if (entry[field] === undefined) continue;
     if (earlier === undefined) first.set(entry[field], i);
-    else faults.add(['datasets', i, field], `is that of datasets[${earlier}] too`);
+    else faults.add(['datasets', i, field], `is already used by datasets[${earlier}]`);
   }
 }
 
@@ -114,7 +114,7 @@ function placeOf({ marks }: YamlSource, path: FieldPath): { readonly line: numbe
 
 function curated(entry: Entry): CuratedDataset {
   const datasetId = parseCuratedId(entry.datasetId);
-  if (!datasetId) throw rejected(`'${entry.datasetId}' is no dataset id`);
+  if (!datasetId) throw rejected(`'${entry.datasetId}' is not a dataset id`);
   return {
     datasetId,
     studyId: entry.studyId,

@@ -66,7 +66,7 @@ export async function accessService(
   const providers = new PostgresAccessProviders(db);
   const catalogue = new PostgresAccessCatalogue(db);
   const delivery = await mailDelivery(configuration, parts.mailDir, scope);
-  if (!delivery) log.warn('no mail server is configured: mails of dataset access wait');
+  if (!delivery) log.warn('no mail server is configured: dataset access mails wait');
   const optional: readonly HealthCheck[] = delivery?.isServer
     ? [{ name: 'smtp', vital: false, probe: (until) => delivery.mailer.probe(until) }]
     : [];

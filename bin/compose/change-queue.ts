@@ -36,9 +36,11 @@ type Installer = Pick<Configuration['installer'], 'objectStore' | 'queueBroker'>
 export async function openChangeQueue(installer: Installer, parts: ChangeQueueParts): Promise<OpenChangeQueue> {
   const { db, instance, clock, log, metrics } = parts;
   const queue = new PostgresChangeQueue(db, instance, clock, log);
-  const results = metrics.counter('queue_messages_total', 'Records that the queue broker handed over in vain.', [
-    'result',
-  ]);
+  const results = metrics.counter(
+    'queue_messages_total',
+    'Records from the queue broker that were ignored or malformed.',
+    ['result'],
+  );
   if (installer.queueBroker.driver === 'postgres') return { changes: queue, journal: queue, checks: [] };
   const options: RabbitQueueOptions = {
     ...rabbitOptions(installer.queueBroker.global),
@@ -78,6 +80,6 @@ export function rabbitOptions({
 /** The configuration's rules allow a broker only together with an S3 store. */
 function bucketOf({ objectStore }: Installer): string {
   if (objectStore.driver !== 's3')
-    throw new ConfigurationError('installer.queueBroker: rabbitmq goes with an object store of driver s3');
+    throw new ConfigurationError('installer.queueBroker: rabbitmq requires an object store with driver s3');
   return objectStore.bucketName;
 }

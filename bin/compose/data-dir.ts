@@ -89,7 +89,7 @@ export async function takeDataDir(dir: DataDir): Promise<AsyncDisposable> {
   try {
     await once(guard, 'listening');
   } catch (cause) {
-    throw new Failure('rejected', `another 'longshore up' runs on ${dir.path}`, { cause });
+    throw new Failure('rejected', `another 'longshore up' is running on ${dir.path}`, { cause });
   }
   guard.unref();
   return {
@@ -112,7 +112,7 @@ export async function readEndpoints(dir: DataDir): Promise<Endpoints> {
   try {
     return JSON.parse(await readFile(dir.endpoints, 'utf8')) as Endpoints;
   } catch (cause) {
-    throw new Failure('transient', `no 'longshore up' runs on ${dir.path}: ${dir.endpoints} cannot be read`, {
+    throw new Failure('transient', `no 'longshore up' is running on ${dir.path}: ${dir.endpoints} cannot be read`, {
       cause,
       unreachable: true,
     });

@@ -85,12 +85,12 @@ export async function targetConnection(
   signal: AbortSignal,
 ): Promise<PostgresOptions> {
   const at = db.kind === 'lookup' ? await demandDirectory(directory).find(db.lookupCn, signal) : addressOf(db);
-  if (!at) throw new Error('a database that is not looked up has an address');
+  if (!at) throw new Error('a database without lookup must have an address');
   return connectionAt(target, db, at);
 }
 
 /** The configuration's rules require a directory if a database is looked up. */
 export function demandDirectory(directory: Directory | undefined): Directory {
-  if (!directory) throw new ConfigurationError('installer.ldap: missing, and a database is to be looked up there');
+  if (!directory) throw new ConfigurationError('installer.ldap: missing, but a database is to be looked up there');
   return directory;
 }

@@ -73,7 +73,7 @@ export async function embeddedService(
           io.err(`ready: installer ${addresses.installer}, endpoints in ${dir.endpoints}\n`);
           if (demo) await (await import('../cli/demo.ts')).runDemo(dir, configuration, addresses.installer, io, signal);
           if (exit) stop.abort(aborted('the demo is over'));
-          else io.err('Ctrl-C ends it\n');
+          else io.err('press Ctrl-C to stop\n');
         },
       },
       signal,

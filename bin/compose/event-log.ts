@@ -59,14 +59,14 @@ export function kafkaSettings(section: Kafka, producerId: string): KafkaSettings
 }
 
 function observerOf(lanes: Installer['lanes'], metrics: Metrics): KafkaLogObserver {
-  const dropped = metrics.counter('event_log_dropped_total', 'Messages with a key that no lane wants.', ['channel']);
-  const malformed = metrics.counter('event_log_malformed_total', 'Messages from Kafka that are no events.', [
+  const dropped = metrics.counter('event_log_dropped_total', 'Messages with a key that no lane consumes.', ['channel']);
+  const malformed = metrics.counter('event_log_malformed_total', 'Messages from Kafka that are not valid events.', [
     'channel',
   ]);
   const taken = metrics.counter('event_log_taken_total', 'Events from Kafka, by brokerConsumerId of the lane.', [
     'consumer',
   ]);
-  const lag = metrics.gauge('event_log_lag', 'Messages in Kafka behind what was last fetched of a partition.', [
+  const lag = metrics.gauge('event_log_lag', 'Messages in Kafka after the last fetched one, by partition.', [
     'channel',
     'partition',
   ]);

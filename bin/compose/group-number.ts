@@ -12,5 +12,5 @@ export async function groupNumber(key: string, group: string): Promise<number> {
     const [name, , id = ''] = line.split(':');
     if (name === group && /^\d+$/.test(id)) return Number(id);
   }
-  throw new Failure('rejected', `${key}: there is no group '${group}' in ${FILE}; a number is taken, too`);
+  throw new Failure('rejected', `${key}: there is no group '${group}' in ${FILE}; a numeric group id is also allowed`);
 }

@@ -64,7 +64,7 @@ export async function handler(
   const [stateDir, workDir] = [join(root, 'running'), join(root, 'work')];
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
   const ended = await endLeftoverScripts(stateDir, log, clock);
-  if (ended > 0) log.warn({ commands: ended }, 'ended commands of a process that was killed');
+  if (ended > 0) log.warn({ commands: ended }, 'killed commands left running by a crashed process');
   await sweepJobFolders(workDir);
 
   const jobs = new PostgresHandlerJobs(core.db, core.instance);
@@ -76,7 +76,7 @@ export async function handler(
 
   let lane: HandlerLane | undefined;
   const currentLane = (): HandlerLane => {
-    if (!lane) throw defect('the lane of the handler service was not started');
+    if (!lane) throw defect('the lane of the handler service has not been started');
     return lane;
   };
   const { inMemoryQueueSize: queueSize, workerCount } = settings.lane;

@@ -49,7 +49,7 @@ function handOver(hidden: Parts['hidden']): void {
   closeSync(0);
   const file = openSync(path, 'wx+', 0o600);
   unlinkSync(path);
-  if (file !== 0) throw new Error(`the file for the environment got the number ${file} instead of 0`);
+  if (file !== 0) throw new Error(`the file for the environment got descriptor ${file} instead of 0`);
   const bytes = Buffer.from(JSON.stringify(hidden));
   // Positional writes keep the file offset at 0, where the reader starts.
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at, bytes.length - at, at);

@@ -64,7 +64,7 @@ export async function pluginHost(
   const stateDir = join(workspace, 'running');
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
   const ended = await endLeftoverScripts(stateDir, log, clock);
-  if (ended > 0) log.warn({ scripts: ended }, 'ended scripts of a process that was killed');
+  if (ended > 0) log.warn({ scripts: ended }, 'killed scripts left running by a crashed process');
   const runner = scope.use('script runner', new ChildProcessRunner({ stateDir, spawner: scriptSpawner() }, clock, log));
   const plugins = settings.plugins.flatMap((name) => hosted(name, installer.plugins[name]));
   const directory = await openDirectory(installer.ldap, log);

@@ -83,7 +83,7 @@ export class Reloading<C = Configuration> implements ProcessSettings {
   setLogLevel(level: LogLevel = this.#threshold.next): LevelChange {
     const from = this.#threshold.level;
     const change = { from, to: level };
-    this.#tell(change, 'log level changes', () => this.#threshold.set(level));
+    this.#tell(change, 'log level changed', () => this.#threshold.set(level));
     return change;
   }
 
@@ -98,7 +98,7 @@ export class Reloading<C = Configuration> implements ProcessSettings {
       const faults = loaded.faults.map((fault) => ({ path: fault.path, text: formatFault(fault) }));
       this.#log.error(
         { file, faults: faults.map(({ text }) => text) },
-        'configuration has faults; nothing was changed',
+        'the configuration is invalid; nothing was changed',
       );
       return { kind: 'faulty', faults };
     }
@@ -109,7 +109,7 @@ export class Reloading<C = Configuration> implements ProcessSettings {
     const report = { ...reportOf(changes), unchanged };
     const kinds = new Set(applied.flatMap(({ live }) => live ?? []));
     this.#tell({ file, ...report }, 'configuration reloaded', () => this.#live.apply(kinds, loaded.configuration));
-    for (const warning of loaded.warnings) this.#log.warn({ warning }, 'configuration warns');
+    for (const warning of loaded.warnings) this.#log.warn({ warning }, 'configuration warning');
     this.#document = withChanges(running, applied);
     return { kind: 'reloaded', report };
   }
@@ -130,7 +130,7 @@ export class Reloading<C = Configuration> implements ProcessSettings {
   }
 
   #refuseAtTheEnd(): void {
-    if (this.#ended) throw transient('the process ends: its configuration is not reloaded');
+    if (this.#ended) throw transient('the process is shutting down: its configuration is not reloaded');
   }
 }
 

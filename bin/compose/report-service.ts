@@ -79,11 +79,13 @@ export async function reportService(
   const stateDir = join(root, 'running');
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
   const ended = await endLeftoverScripts(stateDir, log, clock);
-  if (ended > 0) log.warn({ formatters: ended }, 'ended formatters of a process that was killed');
+  if (ended > 0) log.warn({ formatters: ended }, 'killed formatters left running by a crashed process');
   const folders = new ReportFolders(join(root, 'work'));
   await folders.clear();
   const queries = new QueryJobsDirectory(settings.queryJobs);
-  await queries.sweep(clock).catch((err: unknown) => log.warn({ err }, 'the directory of query jobs was not swept'));
+  await queries
+    .sweep(clock)
+    .catch((err: unknown) => log.warn({ err }, 'the directory of query jobs could not be cleaned up'));
 
   const connection = reportConnection(configuration);
   const db = scope.use('report database', new Postgres(connection, log));
@@ -115,7 +117,7 @@ export async function reportService(
   let lane: ReportLane | undefined;
   bounds.watch((next) => lane?.resize(next));
   const currentLane = (): ReportLane => {
-    if (!lane) throw defect('the lane of the report job service was not started');
+    if (!lane) throw defect('the lane of the report job service has not been started');
     return lane;
   };
 

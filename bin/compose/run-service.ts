@@ -76,7 +76,7 @@ export async function runService(options: ServiceOptions, stop: AbortSignal): Pr
     return 'broken';
   } catch (error) {
     if (signal.aborted) return 'stopped';
-    log.error({ err: error }, 'the service broke');
+    log.error({ err: error }, 'the service failed');
     throw error;
   } finally {
     settings.end();

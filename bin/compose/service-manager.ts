@@ -20,6 +20,7 @@ export async function tellReady(
   try {
     await run('systemd-notify', ['--ready'], { env: { NOTIFY_SOCKET, PATH }, timeout: PATIENCE_MS, signal });
   } catch (error) {
-    if (!signal.aborted) log.error({ err: messageOf(error) }, 'systemd was not told that the service is ready');
+    if (!signal.aborted)
+      log.error({ err: messageOf(error) }, 'systemd could not be notified that the service is ready');
   }
 }

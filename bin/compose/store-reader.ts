@@ -33,7 +33,7 @@ function s3Options(section: Extract<Section, { readonly driver: 's3' }>): S3Opti
   const { bucketName, server, https, tlsOptions, accessToken, secretKey, region, pathStyle } = section;
   if (!BUCKET.test(bucketName))
     throw new ConfigurationError(
-      `installer.objectStore.bucketName: '${bucketName}' is no name of a bucket: 3 to 63 small letters, digits, '-' and '.'`,
+      `installer.objectStore.bucketName: '${bucketName}' is not a valid bucket name: 3 to 63 lowercase letters, digits, '-' and '.'`,
     );
   return {
     host: server.host,

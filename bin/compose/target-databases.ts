@@ -43,7 +43,7 @@ function sameDatabase(db: DatabaseConnection): string {
 
 function openDatabase(group: Targets, { directory, shared, clock, log }: TargetDatabaseParts): TargetDatabase {
   const [first] = group;
-  if (!first) throw new Error('a group has a target');
+  if (!first) throw new Error('a group must have a target');
   const db = first.controlDb;
   const open = (at: DatabaseAddress): TargetDatabase => {
     const own = connectionAt(first.targetId, db, at);
@@ -53,6 +53,6 @@ function openDatabase(group: Targets, { directory, shared, clock, log }: TargetD
   };
   const at = addressOf(db);
   if (at) return open(at);
-  if (db.kind !== 'lookup') throw new Error('a database is looked up or has an address');
+  if (db.kind !== 'lookup') throw new Error('a database must have a lookup or an address');
   return new LocatedPostgres({ directory: demandDirectory(directory), commonName: db.lookupCn, open, clock, log });
 }

@@ -52,7 +52,7 @@ export function heedTuningSignals(
     }
     settings.reload(signal).catch((error: unknown) => {
       const level = kindOf(error) === 'defect' ? 'error' : 'warn';
-      log[level]({ err: messageOf(error) }, 'SIGHUP changed nothing');
+      log[level]({ err: messageOf(error) }, 'reload by SIGHUP failed; nothing was changed');
     });
   };
   const nextLevel = (): void => void settings.setLogLevel();

@@ -48,7 +48,7 @@ class DependencyWait {
   constructor(dependencies: readonly Dependency[], parts: WaitParts) {
     this.#parts = parts;
     this.#began = parts.clock.now();
-    this.#missing = new Map(dependencies.map((one) => [one, 'no answer yet']));
+    this.#missing = new Map(dependencies.map((one) => [one, 'no response yet']));
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -73,17 +73,17 @@ class DependencyWait {
       if (kindOf(error) !== 'transient') throw error;
       const reason = messageOf(error);
       this.#missing.set(dependency, reason);
-      if (failures++ === 0) log.warn({ dependency: dependency.name, reason }, 'a dependency is missing; waiting');
+      if (failures++ === 0) log.warn({ dependency: dependency.name, reason }, 'a dependency is unavailable; waiting');
     };
     const attempt = (): Promise<boolean> => this.#attempt(dependency, signal).then(() => true);
     if (!(await persisting(DELAYS.start, clock, attempt, failed, signal))) throw signal.reason;
     this.#missing.delete(dependency);
     const waitedMs = clock.now() - this.#began;
-    if (failures > 0) log.info({ dependency: dependency.name, waitedMs }, 'a dependency is there now');
+    if (failures > 0) log.info({ dependency: dependency.name, waitedMs }, 'a dependency is available now');
   }
 
   async #attempt({ probe }: Dependency, signal: AbortSignal): Promise<void> {
-    const late = (): Error => transient(`no answer within ${TRY_MS / 1000} s`, { unreachable: true });
+    const late = (): Error => transient(`no response within ${TRY_MS / 1000} s`, { unreachable: true });
     using limit = deadline(this.#parts.clock, TRY_MS, signal, late);
     await unlessAborted(probe(limit.signal), limit.signal);
   }
@@ -104,7 +104,7 @@ class DependencyWait {
 
   #late(): Error {
     const missing = [...this.#missing].map(([{ name }, reason]) => `${name} (${reason})`);
-    const text = `waited ${this.#parts.waitMs / 1000} s in vain for: ${missing.join('; ')}`;
+    const text = `waited ${this.#parts.waitMs / 1000} s without success for: ${missing.join('; ')}`;
     return new Failure('transient', text, { unreachable: true });
   }
 }

@@ -19,11 +19,11 @@ export interface WatchParts {
 const NAME = 'dependencyWatch';
 const PERIOD_MS = 15_000;
 const PROBE_MS = 10_000;
-const VITAL_AWAY = 'a dependency is away; the service can do nothing until it is back';
-const OTHER_AWAY = 'a dependency is away; the service runs degraded until it is back';
+const VITAL_AWAY = 'a dependency is unavailable; the service cannot work until it is back';
+const OTHER_AWAY = 'a dependency is unavailable; the service is degraded until it is back';
 
 export function dependencyWatch(checks: readonly HealthCheck[], { clock, log, metrics }: WatchParts): ChildSpec {
-  const gauge = metrics.gauge('dependency_up', '1 while a service that this process uses answers it.', ['dependency']);
+  const gauge = metrics.gauge('dependency_up', '1 while the dependency responds.', ['dependency']);
   const away = new Set<string>();
   const look = async (check: HealthCheck, signal: AbortSignal): Promise<void> => {
     const reason = await reasonAway(check, clock, signal);
@@ -46,7 +46,7 @@ export function dependencyWatch(checks: readonly HealthCheck[], { clock, log, me
 
 /** Undefined when it responds. */
 async function reasonAway({ probe }: HealthCheck, clock: Clock, signal: AbortSignal): Promise<string | undefined> {
-  using limit = deadline(clock, PROBE_MS, signal, () => transient(`no answer within ${PROBE_MS / 1000} s`));
+  using limit = deadline(clock, PROBE_MS, signal, () => transient(`no response within ${PROBE_MS / 1000} s`));
   try {
     await unlessAborted(probe(limit.signal), limit.signal);
     return undefined;

@@ -54,7 +54,9 @@ export function diskWatch(folders: readonly WrittenFolder[], { clock, log, metri
   const free = metrics.gauge('disk_free_bytes', 'Free space on the disk of a folder that this process writes to.', [
     'folder',
   ]);
-  const size = metrics.gauge('disk_size_bytes', 'Size of the disk of such a folder.', ['folder']);
+  const size = metrics.gauge('disk_size_bytes', 'Size of the disk of a folder that this process writes to.', [
+    'folder',
+  ]);
   const runOnce = async (): Promise<void> => {
     for (const { folder } of folders) {
       const { freeBytes, sizeBytes } = await diskOf(folder);

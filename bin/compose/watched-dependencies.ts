@@ -26,7 +26,7 @@ export const pluginChecks = (plugins: ThreadData['plugins'], breakers: PluginBre
       async probe(signal) {
         breakers.check(plugin.key);
         await probe(signal).catch((cause: unknown) => {
-          throw transient(`nobody serves plugin ${plugin.key}`, { unreachable: true, cause });
+          throw transient(`plugin ${plugin.key} is not reachable`, { unreachable: true, cause });
         });
       },
     };

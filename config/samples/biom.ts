@@ -73,7 +73,7 @@ function parseObject(text: string): Record<string, unknown> {
   if (fault !== undefined) throw new Refusal([`the file is not JSON as a BIOM 1.0 file has to be; ${fault}`]);
   const document: unknown = JSON.parse(text);
   if (typeof document !== 'object' || document === null || Array.isArray(document))
-    throw new Refusal(['the file is JSON but no object; a BIOM 1.0 file is needed']);
+    throw new Refusal(['the file is JSON but no object; expected a BIOM 1.0 file']);
   return document as Record<string, unknown>;
 }
 

@@ -31,28 +31,31 @@ const POSITIVE = { positive: true } as const;
 const consumers = filled('How lanes read their channels.', {
   autoCommitInterval: duration('Between commits of offsets.', '5s', POSITIVE),
   autoOffsetReset: choice(
-    'Where a group without offsets starts. `none` is taken as `earliest`, so that no event is skipped.',
+    'Where a group without offsets starts. `none` is treated as `earliest` so that no event is skipped.',
     ['earliest', 'latest', 'none'],
     { default: 'earliest' },
   ),
-  connectionsMaxIdle: duration('After which an idle connection is closed.', '9m', NO_KNOB),
+  connectionsMaxIdle: duration('Idle time after which a connection is closed.', '9m', NO_KNOB),
   groupId: text('Consumer group of all processes of one installation.', { default: 'installer-consumers' }),
   groupInstanceId: nullable(text('Static member id.', NO_KNOB), { default: null }),
-  defaultApiTimeout: duration('For a call without a time-out of its own.', '1m', NO_KNOB),
-  enableAutoCommit: flag('Commit by time; else after each batch. Never before the events are durable here.', true),
+  defaultApiTimeout: duration('For a call without its own timeout.', '1m', NO_KNOB),
+  enableAutoCommit: flag(
+    'Commit periodically instead of after each batch. Offsets are never committed before the events are stored.',
+    true,
+  ),
   fetchMaxBytes: integer('Bytes of one fetch.', { minimum: 0, default: 52_428_800 }),
-  fetchMinBytes: integer('Bytes that a fetch waits for.', { minimum: 0, default: 1 }),
+  fetchMinBytes: integer('Minimum bytes that a fetch waits for.', { minimum: 0, default: 1 }),
   heartbeatInterval: duration('Between heartbeats to the group coordinator.', '3s', POSITIVE),
-  maxPollInterval: duration('For the members of a group to rejoin at a rebalance.', '5m', POSITIVE),
-  maxPollRecords: integer('Records handled at a time; 0 is no limit of its own.', { minimum: 0, default: 500 }),
-  pollDuration: duration('That a fetch waits for data; at most the heartbeat interval.', '2s'),
-  receiveBufferSize: integer('Bytes; -1 is the default of the system.', { minimum: -1, default: 65_536, ...NO_BUFFER }),
+  maxPollInterval: duration('How long group members have to rejoin during a rebalance.', '5m', POSITIVE),
+  maxPollRecords: integer('Records handled at a time; 0 for no limit.', { minimum: 0, default: 500 }),
+  pollDuration: duration('How long a fetch waits for data; at most the heartbeat interval.', '2s'),
+  receiveBufferSize: integer('Bytes; -1 for the system default.', { minimum: -1, default: 65_536, ...NO_BUFFER }),
   reconnectBackoffMaxTime: duration('Longest wait between attempts to connect.', '1s'),
   reconnectBackoffTime: duration('First wait between attempts to connect.', '50ms'),
   requestTimeout: duration('For one request.', '30s', POSITIVE),
-  retryBackoffTime: duration('First wait before a request is repeated.', '100ms'),
-  sendBufferSize: integer('Bytes; -1 is the default of the system.', { minimum: -1, default: 131_072, ...NO_BUFFER }),
-  sessionTimeout: duration('After which a silent member is dropped from its group.', '45s', POSITIVE),
+  retryBackoffTime: duration('First wait before a request is retried.', '100ms'),
+  sendBufferSize: integer('Bytes; -1 for the system default.', { minimum: -1, default: 131_072, ...NO_BUFFER }),
+  sessionTimeout: duration('Silence after which a member is removed from its group.', '45s', POSITIVE),
 });
 
 const producers = filled('How events are published.', {
@@ -60,23 +63,23 @@ const producers = filled('How events are published.', {
   compressionType: choice('Codec of published batches.', ['none', 'gzip', 'snappy', 'lz4', 'zstd'], {
     default: 'none',
   }),
-  sendRetries: integer('Times that a failed send is repeated within the delivery time-out.', {
+  sendRetries: integer('How often a failed send is retried within the delivery timeout.', {
     minimum: 0,
     maximum: 2_147_483_647,
     default: 2_147_483_647,
   }),
   batchSize: integer('Bytes of one batch.', { minimum: 0, default: 16_384, ...NO_BATCHING }),
-  connectionsMaxIdle: duration('After which an idle connection is closed.', '9m', NO_KNOB),
-  deliveryTimeout: duration('For one publish, repeats included.', '2m', POSITIVE),
-  lingerTime: duration('That a batch waits for more records.', '5ms', NO_BATCHING),
-  maxBlockingTimeout: duration('That a publish waits for buffer space.', '1m', NO_BATCHING),
+  connectionsMaxIdle: duration('Idle time after which a connection is closed.', '9m', NO_KNOB),
+  deliveryTimeout: duration('For one publish, including retries.', '2m', POSITIVE),
+  lingerTime: duration('How long a batch waits for more records.', '5ms', NO_BATCHING),
+  maxBlockingTimeout: duration('How long a publish waits for buffer space.', '1m', NO_BATCHING),
   maxRequestSize: integer('Bytes of one request, before compression.', { minimum: 0, default: 1_048_576 }),
-  receiveBufferSize: integer('Bytes; -1 is the default of the system.', { minimum: -1, default: 32_768, ...NO_BUFFER }),
+  receiveBufferSize: integer('Bytes; -1 for the system default.', { minimum: -1, default: 32_768, ...NO_BUFFER }),
   requestTimeout: duration('For one request.', '30s', POSITIVE),
-  sendBufferSize: integer('Bytes; -1 is the default of the system.', { minimum: -1, default: 131_072, ...NO_BUFFER }),
+  sendBufferSize: integer('Bytes; -1 for the system default.', { minimum: -1, default: 131_072, ...NO_BUFFER }),
   reconnectBackoffMaxTime: duration('Longest wait between attempts to connect.', '1s'),
   reconnectBackoffTime: duration('First wait between attempts to connect.', '50ms'),
-  retryBackoffTime: duration('First wait before a request is repeated.', '100ms'),
+  retryBackoffTime: duration('First wait before a request is retried.', '100ms'),
 });
 
 const kafka = section('Kafka.', {
@@ -100,7 +103,7 @@ const named = (description: string) => text(description, { minLength: 3 });
 const table = (what: string) => optional(map(`Arguments of the ${what}.`, text('Value.')));
 
 const connection = section('How to reach the broker.', {
-  name: text("Name of our connections in the broker's own logs.", { default: 'installer' }),
+  name: text("Connection name shown in the broker's logs.", { default: 'installer' }),
   server: openAddress(`RabbitMQ server. The port defaults to ${AMQP_PORTS.tls} with TLS, ${AMQP_PORTS.plain} without.`),
   username: named('User.'),
   password: secret('Password of the user.', 3),
@@ -112,20 +115,20 @@ const connection = section('How to reach the broker.', {
 const exchange = section('Exchange that the object store publishes to; declared if it is missing.', {
   name: named('Name.'),
   type: choice('How it routes.', ['direct', 'fanout', 'topic'], { default: 'direct' }),
-  autoDelete: flag('Goes away with its last binding.', false),
+  autoDelete: flag('Deleted with its last binding.', false),
   durable: flag('Survives a restart of the broker.', true),
   arguments: table('exchange'),
 });
 
 const queue = section('Queue that the event router reads; declared if it is missing.', {
   name: named('Name.'),
-  autoDelete: flag('Goes away with its last consumer.', false),
+  autoDelete: flag('Deleted with its last consumer.', false),
   durable: flag('Survives a restart of the broker.', true),
-  exclusive: flag('For one connection only.', false),
+  exclusive: flag('Used by one connection only.', false),
   arguments: table('queue'),
 });
 
-const global = section('The one broker.', {
+const global = section('The broker.', {
   pollInterval: duration('Accepted for compatibility.', '1s', {
     'x-ignored': 'the broker pushes messages, nothing polls',
   }),
@@ -133,7 +136,7 @@ const global = section('The one broker.', {
   exchange,
   queue,
   routing: optional(
-    section('Binding of the queue to the exchange; the empty routing key when absent.', {
+    section('Binding of the queue to the exchange. Default: the empty routing key.', {
       key: optional(named('Routing key.')),
       arguments: table('binding'),
     }),
@@ -146,4 +149,4 @@ const changesInPostgres = section('Change rows in the cache DB, written by the d
   driver: driver('postgres'),
 });
 
-export const queueBroker = union('Changes of the object store.', [rabbitmq, changesInPostgres]);
+export const queueBroker = union('Notifications of object store changes.', [rabbitmq, changesInPostgres]);

@@ -24,20 +24,28 @@ import {
 const oauth = section(
   'Verification of bearer tokens: asymmetric signatures only. Exactly one of `jwksUrl` and `publicKeyFile`.',
   {
-    issuer: text('Value that the `iss` claim must have.', { minLength: 1 }),
+    issuer: text('Required value of the `iss` claim.', { minLength: 1 }),
     audience: optional(
       text(
-        'Value that the `aud` claim must hold. Needed unless the issuer is our own: `longshore-local`, or one with a `privateKeyFile`.',
+        'Value that the `aud` claim must contain. Required unless we issue the tokens: issuer `longshore-local`, or a `privateKeyFile` is set.',
         { minLength: 1 },
       ),
     ),
-    jwksUrl: optional(formed<string>('http-url', "URL of the issuer's key set; re-read on an unknown key id.")),
-    publicKeyFile: optional(formed<string>('file', 'PEM file of the one public key.')),
-    privateKeyFile: optional(
-      formed<string>('file', 'PEM file with which `longshore token --config` signs; no server reads it.'),
+    jwksUrl: optional(
+      formed<string>('http-url', "URL of the issuer's key set; read again when a token names an unknown key id."),
     ),
-    clockTolerance: duration('How far the clocks may differ when expiry is checked.', '30s'),
-    queryToken: flag('Accept `access_token` in the query of file downloads (browsers download by form).', true),
+    publicKeyFile: optional(formed<string>('file', 'PEM file of the public key, instead of a key set.')),
+    privateKeyFile: optional(
+      formed<string>(
+        'file',
+        'PEM file of the private key that `longshore token --config` signs with; servers do not read it.',
+      ),
+    ),
+    clockTolerance: duration('Allowed clock difference when token expiry is checked.', '30s'),
+    queryToken: flag(
+      'Accept `access_token` in the query string of file downloads, for browsers that download by form.',
+      true,
+    ),
   },
   {
     also: {
@@ -47,13 +55,13 @@ const oauth = section(
   },
 );
 
-const operators = section('Operators are people: a claim of their bearer tokens says so.', {
-  claim: text('Name of the claim, a text or a list of texts; dots lead into claims that are objects.', {
+const operators = section('Administrators as people: a claim of their bearer token gives them a role.', {
+  claim: text('Name of the claim. Its value is a string or a list of strings; dots select members of objects.', {
     minLength: 1,
     default: 'roles',
   }),
   operator: list(
-    'Values that make an operator, who may do what the `Admin-Token` may.',
+    'Claim values of operators, who may do everything that the `Admin-Token` may.',
     text('One value.', { minLength: 1 }),
     {
       default: [],
@@ -61,7 +69,7 @@ const operators = section('Operators are people: a claim of their bearer tokens 
     },
   ),
   observer: list(
-    'Values that make an observer, who reads reports and changes nothing.',
+    'Claim values of observers, who may read reports but change nothing.',
     text('One value.', { minLength: 1 }),
     {
       default: [],
@@ -70,48 +78,56 @@ const operators = section('Operators are people: a claim of their bearer tokens 
   ),
 });
 
-const authentication = section('Who callers are. Without it every call that needs a user or an admin is refused.', {
-  adminToken: secret('Value of the `Admin-Token` header of administrators.', 32),
-  oauth: optional(oauth),
-  operators: optional(operators),
-});
+const authentication = section(
+  'How callers are authenticated. Without it every call that requires a user or an administrator is refused.',
+  {
+    adminToken: secret('Value of the `Admin-Token` header of administrators.', 32),
+    oauth: optional(oauth),
+    operators: optional(operators),
+  },
+);
 
-const limits = filled('Bounds of every listener.', {
-  maxHeaderSize: integer('Bytes of the request head.', { minimum: 8192, maximum: 1_048_576, default: 16_384 }),
+const limits = filled('Limits of every listener.', {
+  maxHeaderSize: integer("Bytes of a request's header section.", {
+    minimum: 8192,
+    maximum: 1_048_576,
+    default: 16_384,
+  }),
   maxJsonSize: integer('Bytes of a JSON body.', { minimum: 65_536, maximum: 67_108_864, default: 1_048_576 }),
   maxConnections: integer(
-    'Connections per listener. Beyond them a new one takes the place of one that is idle, or is closed.',
+    'Connections per listener. At the limit a new connection replaces an idle one, or is closed.',
     { minimum: 1, maximum: 65_535, default: 1000 },
   ),
   connectionsPerAddress: integer(
-    'Connections of one IPv4 address, or of one /64 network of IPv6, per listener. It does not count for proxies (`trustProxy`).',
+    'Connections per listener from one IPv4 address or one IPv6 /64 network. Does not apply to proxies (`trustProxy`).',
     { minimum: 1, maximum: 65_535, default: 200 },
   ),
-  maxPipelined: integer(
-    'Requests that one connection may have waiting for the answer before them; one that sends more is closed.',
-    { minimum: 0, maximum: 1000, default: 16 },
-  ),
-  uploadsPerUser: integer('Uploads of one user at a time in one process; more are answered 429.', {
+  maxPipelined: integer('Pipelined requests that may wait on one connection; a connection that sends more is closed.', {
+    minimum: 0,
+    maximum: 1000,
+    default: 16,
+  }),
+  uploadsPerUser: integer('Concurrent uploads of one user in one process; further uploads get 429.', {
     minimum: 1,
     maximum: 100,
     default: 4,
   }),
-  waitingPerUser: integer('Uploads, imports and installs of one user that wait; further uploads are answered 429.', {
+  waitingPerUser: integer('Waiting uploads, imports and installs of one user; further uploads get 429.', {
     minimum: 1,
     maximum: 1_000_000,
     default: 1_000,
   }),
   maxUnsentSize: integer(
-    'Bytes of answers, per listener, that clients have not taken yet. Beyond them the slowest clients are cut off.',
+    'Bytes of responses, per listener, that clients have not read yet. Above the limit the slowest clients are disconnected.',
     { minimum: 1_048_576, maximum: 4_294_967_296, default: 33_554_432 },
   ),
   minTransferRate: integer(
-    'Bytes per second that a client has to send of a body or take of an answer, on average over `idleTimeout`.',
+    'Minimum bytes per second at which a client must send a body or read a response, averaged over `idleTimeout`.',
     { minimum: 1, maximum: 1_048_576, default: 1024 },
   ),
   handshakeTimeout: duration('For the TLS handshake.', '10s', { positive: true }),
-  headerTimeout: duration('For the whole request head.', '10s', { positive: true }),
-  idleTimeout: duration('For a request whose body, or an answer whose reader, stands still.', '60s', {
+  headerTimeout: duration('For the complete header section of a request.', '10s', { positive: true }),
+  idleTimeout: duration('For a request body or a response that makes no progress.', '60s', {
     positive: true,
   }),
   keepAliveTimeout: duration('For an idle connection.', '5s', { positive: true }),
@@ -124,16 +140,16 @@ const basePathOf = (description: string, value?: string) =>
     ...(value === undefined ? {} : { default: value }),
   });
 
-const http = filled('Listeners of all front ends.', {
+const http = filled('HTTP listeners of all front ends.', {
   bindHost: formed<string>('bind-host', 'Address to listen on; 0.0.0.0 for all.', { default: '127.0.0.1' }),
   enableCors: falseOr(
-    'False, or the origins of the sites whose pages may call us with credentials.',
+    'False, or the origins whose pages may call us with credentials.',
     list('Origins.', formed<string>('origin', 'One origin.'), { minItems: 1, uniqueItems: true }),
     "false, or a list of origins such as 'https://site.example'",
   ),
   adminListener: optional(
     section(
-      'A listener of its own for `/admin`, `/metrics` and `/health` of the installer: the front ends of that process do not serve them then, but for a `/health` that is part of their contract.',
+      "Separate listener for the installer's `/admin`, `/metrics` and `/health`. The other front ends of the process then stop serving them, except a `/health` that is part of their contract.",
       {
         bindHost: formed<string>('bind-host', 'Address to listen on.', { default: '127.0.0.1' }),
         port: port('TCP port.'),
@@ -142,18 +158,18 @@ const http = filled('Listeners of all front ends.', {
   ),
   tls: optional(listenerTls),
   trustProxy: flag(
-    'Believe `X-Forwarded-*` and `Forwarded` headers. Only behind a proxy that sets them. Connections of proxies are not counted per address.',
+    'Trust `X-Forwarded-*` and `Forwarded` headers. Enable only behind a proxy that sets them. `connectionsPerAddress` does not apply to proxies.',
     false,
   ),
   proxies: optional(
     list(
-      'Addresses of the proxies that `trustProxy` means; without it, whoever connects.',
+      'Addresses of trusted proxies. If absent, `trustProxy` trusts every peer.',
       formed<string>('cidr', 'One address or network.'),
       { minItems: 1, uniqueItems: true },
     ),
   ),
   basePath: oneOrEach(
-    'Path prefix under which a proxy publishes the front ends: one for all, or one for each. It begins every address that we give out: `Location` headers, redirects, links in answers. Requests are taken with it and without.',
+    'Path prefix under which a proxy publishes the front ends: one for all, or one for each. It is prepended to every address we return: `Location` headers, redirects, links in responses. Requests are accepted with and without it.',
     basePathOf('All front ends.', ''),
     section('One for each; none for those that are not named.', {
       installer: optional(basePathOf('Installer API.')),
@@ -169,7 +185,7 @@ const http = filled('Listeners of all front ends.', {
     },
   ),
   assumedApiVersion: choice(
-    'Interface version of requests without `Api-Version`: its field names. Such requests are never shown a `queued` install, whichever it is.',
+    'Interface version, and thus field names, for requests without `Api-Version`. These requests never see a `queued` install, whatever the version.',
     API_VERSIONS,
     { default: DEFAULT_API_VERSION },
   ),
@@ -178,12 +194,12 @@ const http = filled('Listeners of all front ends.', {
 
 const ports = filled('Ports of the front ends.', {
   installer: port('Installer API.', { default: 8080 }),
-  handler: port('Handler job service. `handler.port` decides when that section is there; both must agree.', {
+  handler: port('Handler job service. If `handler.port` is set, both must be equal.', {
     default: 8081,
   }),
   report: port('Report job service.', { default: 8082 }),
   access: port('Dataset access service.', { default: 8083 }),
-  pluginHost: port('Plugin host of this process; `longshore plugin` takes its port from the plugin address.', {
+  pluginHost: port("Plugin host of this process. `longshore plugin` uses the port of the plugin's `server`.", {
     default: 8084,
   }),
 });
@@ -193,21 +209,21 @@ export const containerCore = section('The process: authentication, listeners, sh
   http,
   ports,
   startupWait: duration(
-    'That a start waits for what the service cannot do without: the cache database, the object store, the databases of reports and dataset access.',
+    'How long startup waits for required dependencies: the cache database, the object store, the report and access databases.',
     '60s',
     { positive: true },
   ),
   disk: filled(
-    'Room on the disks that the process writes to. Below the floor of one, what would write is refused (503) or waits.',
+    'Free space on the disks that the process writes to. Below the floor, requests that write get 503 and jobs wait.',
     {
-      floor: integer('Percent of the disk that stay free.', { minimum: 0, maximum: 50, default: 5 }),
-      floorSize: integer('Bytes that stay free at least.', { minimum: 0, default: 1_073_741_824 }),
+      floor: integer('Percentage of the disk to keep free.', { minimum: 0, maximum: 50, default: 5 }),
+      floorSize: integer('Minimum number of bytes to keep free.', { minimum: 0, default: 1_073_741_824 }),
     },
   ),
-  shutdownGrace: duration('For running jobs after SIGTERM before they are cut off.', '30s'),
-  audit: filled('Who asked for what: changes, downloads, reads by administrators, refusals.', {
+  shutdownGrace: duration('How long running jobs may continue after SIGTERM before they are aborted.', '30s'),
+  audit: filled('Audit trail of changes, downloads, administrator reads and refusals.', {
     retention: duration(
-      'How long rows are kept, at least. A week is dropped as a whole, so up to 7 days longer.',
+      'Minimum time that rows are kept. Whole weeks are dropped, so rows may stay up to 7 days longer.',
       '365d',
       {
         positive: true,
@@ -215,7 +231,7 @@ export const containerCore = section('The process: authentication, listeners, sh
     ),
   }),
   log: filled('JSON lines on standard output.', {
-    level: choice('Least severe level that is written.', LOG_LEVELS, { default: 'info', 'x-live': 'log-level' }),
+    level: choice('Minimum level that is logged.', LOG_LEVELS, { default: 'info', 'x-live': 'log-level' }),
   }),
 });
 export type HttpConfiguration = Loaded<typeof http>;

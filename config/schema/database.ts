@@ -19,9 +19,9 @@ import {
 } from './field.ts';
 
 /** Is next to the switch that turns TLS on (`tls`, or `https` of the object store). */
-export const tlsOptions = filled('How the server is verified when TLS is on.', {
-  caFile: optional(formed<string>('file', "PEM file of the certificate authorities to trust instead of the system's.")),
-  verify: flag('False accepts any certificate: for tests only, named in a warning at every start.', true),
+export const tlsOptions = filled("How the server's certificate is verified when TLS is on.", {
+  caFile: optional(formed<string>('file', "PEM file of trusted certificate authorities, instead of the system's.")),
+  verify: flag('False accepts any certificate. For tests only; every start logs a warning.', true),
 });
 export type TlsOptions = Loaded<typeof tlsOptions>;
 
@@ -29,7 +29,7 @@ export const listenerTls = section('Serve HTTPS instead of HTTP.', {
   certFile: formed<string>('file', 'PEM file of the certificate chain.'),
   keyFile: formed<string>('file', 'PEM file of the private key.'),
   includeSubDomains: flag(
-    'Tell browsers to use TLS for a year with every name below ours, too. Only where all of them have it.',
+    'Send HSTS with `includeSubDomains`: browsers use only TLS for all subdomains for a year. Enable only if all of them support it.',
     false,
   ),
 });
@@ -57,7 +57,7 @@ export const cacheDb = section('Index, jobs, leases, quota and accounts of the i
 
 /** The database of a service whose tables are not in the cache DB. */
 export const serviceDb = (schema: string) =>
-  section('PostgreSQL database of this service; the cache DB when absent.', {
+  section('PostgreSQL database of this service. Default: the cache database.', {
     ...serverKeys,
     schema: text('Schema of the tables.', {
       minLength: 3,
@@ -80,7 +80,7 @@ const platform = nullable(
 /** One database of an install target. */
 export const targetDb = (purpose: string) =>
   section(
-    `${purpose} Found through the directory (\`lookupCn\`), or named (\`server\`, \`name\`, \`platform\`).`,
+    `${purpose} Found through the directory (\`lookupCn\`), or given as \`server\`, \`name\`, \`platform\`.`,
     {
       username: text('Role.', { minLength: 3 }),
       password: secret('Password of the role.', 8),
@@ -89,7 +89,7 @@ export const targetDb = (purpose: string) =>
         text('Schema of the tables.', { minLength: 3, pattern: SCHEMA_PATTERN, 'x-allowed': SCHEMA_ALLOWED }),
         'the username',
       ),
-      idleTimeout: duration('After which an idle connection is closed.', '10m'),
+      idleTimeout: duration('Idle time after which a connection is closed.', '10m'),
       lookupCn: optional(text('Common name of the directory entry.', { minLength: 3 })),
       server: optional(address('Database server.', POSTGRES_PORT)),
       name: optional(text('Database.', { minLength: 1 })),
@@ -109,7 +109,10 @@ export const targetDb = (purpose: string) =>
   );
 export type TargetDbFile = Loaded<ReturnType<typeof targetDb>>;
 
-export const sharedTargetDbPooling = filled('Pools shared by install targets on the same server, database and user.', {
-  poolSize: poolSize(5, 255, 20),
-  idleTimeout: duration('After which an idle connection is closed.', '10m'),
-});
+export const sharedTargetDbPooling = filled(
+  'Connection pools shared by install targets with the same server, database and user.',
+  {
+    poolSize: poolSize(5, 255, 20),
+    idleTimeout: duration('Idle time after which a connection is closed.', '10m'),
+  },
+);

@@ -40,7 +40,7 @@ const dataTypeRef = section(
 const installTarget = section(
   'A project site.',
   {
-    enabled: flag('Install into it.', true),
+    enabled: flag('Whether datasets are installed into it.', true),
     targetId: optional(targetIdField('Identifier; required when enabled.')),
     targetName: optional(derived(text('Display name.', { minLength: 3, maxLength: 128 }), 'the targetId')),
     datasetFileRoot: optional(
@@ -50,21 +50,19 @@ const installTarget = section(
         'x-allowed': "a relative path of at least 3 characters without '.' and '..'",
       }),
     ),
-    dataTypes: targetTypes('Types that may be installed.', dataTypeRef),
-    controlDb: optional(targetDb('Which datasets are installed for whom, for the site to read.')),
+    dataTypes: targetTypes('Data types that may be installed.', dataTypeRef),
+    controlDb: optional(targetDb('Tells the site which datasets are installed for whom.')),
     dataDb: optional(
       targetDb(
-        'Where plugins write the data of datasets. Targets that name the same schema of the same database share what is ' +
-          'there: the rows of a dataset are written once and removed with the last of its targets; files, control rows ' +
-          "and status are each target's own. `config check` says which targets share. A database counts as the same when " +
-          'it is named in the same way.',
+        'Where plugins write the data of datasets. Targets with the same schema of the same database share rows: the rows ' +
+          'of a dataset are written once and removed with its last target. Files, control rows and status are separate ' +
+          'for each target. `config check` lists the targets that share. Databases count as the same only if they are ' +
+          'configured identically.',
       ),
     ),
-    metaValidation: optional(
-      anyMap('JSON Schema (2020-12) that the metadata of datasets for this target must meet too.'),
-    ),
+    metaValidation: optional(anyMap('Additional JSON Schema (2020-12) for the metadata of datasets for this target.')),
     projectCategory: choice(
-      'Decides which metadata fields are required.',
+      'Determines which metadata fields are required.',
       ['genomics', 'vector', 'microbiome', 'clinical-epidemiology', 'other'],
       { default: 'other' },
     ),

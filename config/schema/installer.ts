@@ -29,26 +29,34 @@ export const S3_PORTS = { tls: 443, plain: 80 } as const;
 
 const s3 = section('S3, MinIO or Ceph.', {
   driver: driver('s3', { isDefault: true }),
-  bucketName: text('Bucket; it must exist.', { minLength: 1 }),
+  bucketName: text('Name of an existing bucket.', { minLength: 1 }),
   server: openAddress(`Server. The port defaults to ${S3_PORTS.tls} with HTTPS, ${S3_PORTS.plain} without.`),
   https: flag('Encrypt connections with TLS.', true),
   tlsOptions,
   accessToken: secret('Access key.', 3),
   secretKey: secret('Secret key.', 8),
-  region: optional(text("Region of the bucket. Default: the server's answer to GetBucketLocation.", { minLength: 1 })),
-  pathStyle: flag("False puts the bucket's name before the host's. Amazon's own host always works so.", true),
+  region: optional(
+    text('Region of the bucket. Default: what the server returns for GetBucketLocation.', { minLength: 1 }),
+  ),
+  pathStyle: flag(
+    "False puts the bucket into the host name (virtual-hosted style). Always so for Amazon's own hosts.",
+    true,
+  ),
 });
 
 const directory = section('A directory of this machine: for installations without an S3 store.', {
   driver: driver('directory'),
-  path: formed<string>('path', 'Directory; made when it is missing. Relative paths start at the configuration file.'),
+  path: formed<string>(
+    'path',
+    "Directory; created if missing. Relative paths start at the configuration file's directory.",
+  ),
 });
 
-const objectStore = union('Where every dataset is kept.', [s3, directory]);
+const objectStore = union('Where all datasets are stored.', [s3, directory]);
 
 const INTERVAL = { positive: true, 'x-live': 'daemon-interval' } as const;
 
-const daemons = filled('Periodic work; one process of the installation runs each.', {
+const daemons = filled('Periodic work. One process of the installation runs each daemon.', {
   eventRouter: filled('Turns changes of the object store into events.', {
     brokerProducerId: text('Client id with which the router publishes.', {
       minLength: 3,
@@ -56,53 +64,53 @@ const daemons = filled('Periodic work; one process of the installation runs each
       default: 'event-router',
     }),
   }),
-  pruner: filled('Removes deleted datasets for good.', {
-    retentionWindow: duration('That a dataset stays marked deleted before it is removed.', '30d'),
+  pruner: filled('Permanently removes deleted datasets.', {
+    retentionWindow: duration('How long a deleted dataset is kept before it is removed.', '30d'),
     pruneInterval: duration('Between runs.', '6h', INTERVAL),
     wakeInterval: duration('Accepted for compatibility.', '2s', {
       'x-ignored': 'shutdown wakes the pruner, nothing polls',
     }),
   }),
-  reconciler: filled('Brings targets and cache in step with the object store.', {
-    enabled: flag('False where another installation runs against the same install targets.', true),
-    fullRunInterval: duration('Between full runs, over all install targets.', '6h', INTERVAL),
-    slimRunInterval: duration('Between runs over the cache DB alone.', '5m', INTERVAL),
-    performDeletes: flag('Uninstall datasets that the object store does not have.', true),
+  reconciler: filled('Keeps targets and the cache database in sync with the object store.', {
+    enabled: flag('Set to false if another installation uses the same install targets.', true),
+    fullRunInterval: duration('Time between full runs over all install targets.', '6h', INTERVAL),
+    slimRunInterval: duration('Time between runs over the cache database only.', '5m', INTERVAL),
+    performDeletes: flag('Uninstall datasets that are missing from the object store.', true),
   }),
 });
 
 export const LDAP_PORTS = { tls: 636, plain: 389 } as const;
 
-const urlUploads = filled('Uploads that we fetch from a URL.', {
+const urlUploads = filled('Uploads that we download from a URL.', {
   enabled: flag('Accept them.', true),
   allow: list(
-    'Ranges of addresses that may be fetched from although they are loopback, private or reserved, at any port.',
+    'Address ranges that may be fetched from, on any port, although they are loopback, private or reserved.',
     formed<string>('cidr', 'One range.'),
     { uniqueItems: true, default: [] },
   ),
-  ports: list(
-    'Ports of public addresses that may be fetched from; those of `allow` may be at any.',
-    port('One port.'),
-    {
-      minItems: 1,
-      uniqueItems: true,
-      default: [80, 443, 8080, 8443],
-    },
-  ),
-  maxRedirects: integer('Redirects that are followed, each checked again.', { minimum: 0, maximum: 20, default: 5 }),
+  ports: list('Allowed ports of public addresses. Addresses in `allow` may use any port.', port('One port.'), {
+    minItems: 1,
+    uniqueItems: true,
+    default: [80, 443, 8080, 8443],
+  }),
+  maxRedirects: integer('Maximum number of redirects to follow; each target is checked again.', {
+    minimum: 0,
+    maximum: 20,
+    default: 5,
+  }),
   connectTimeout: duration('For connecting.', '10s', { positive: true }),
-  idleTimeout: duration('For a body that stands still or brings less than 64 KiB in that time.', '60s', {
+  idleTimeout: duration('For a body that makes no progress or sends less than 64 KiB in this time.', '60s', {
     positive: true,
   }),
 });
 
 const restService = filled('The installer API.', {
-  maxUploadSize: integer('Bytes of one upload request.', { minimum: 1_048_576, default: 1_073_741_824 }),
+  maxUploadSize: integer('Maximum bytes of one upload request.', { minimum: 1_048_576, default: 1_073_741_824 }),
   userMaxStorageSize: integer('Bytes of raw uploads per user.', { minimum: 1_073_741_824, default: 10_737_418_240 }),
   archives,
-  enableFrameworkTrace: flag('Response headers that trace the handling of a request.', false),
+  enableFrameworkTrace: flag('Send response headers that trace how a request was handled.', false),
   urlUploads,
-  autoAcceptShares: flag('A share offer without answer counts as accepted.', false),
+  autoAcceptShares: flag('Treat a share offer as accepted until the recipient answers.', false),
 });
 
 const ldap = section('Directory in which install target databases are looked up.', {

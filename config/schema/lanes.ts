@@ -3,10 +3,12 @@
 import type { LiveKind } from '../schema-node.ts';
 import { duration, filled, integer, text } from './field.ts';
 
-const retry = filled('How often a job is tried again after a fault that may pass.', {
-  attempts: integer('In all, the first one included.', { minimum: 1, maximum: 100, default: 12 }),
-  base: duration('Wait before the second try; it doubles from try to try, with jitter.', '1s', { positive: true }),
-  max: duration('Longest wait.', '10m', { positive: true }),
+const retry = filled('How a job is retried after a transient failure.', {
+  attempts: integer('Maximum number of attempts, including the first.', { minimum: 1, maximum: 100, default: 12 }),
+  base: duration('Delay before the second attempt; it doubles with each attempt, with jitter.', '1s', {
+    positive: true,
+  }),
+  max: duration('Maximum delay.', '10m', { positive: true }),
 });
 
 const NO_PUBLISHER = { 'x-ignored': 'the lane hands on its work as jobs and publishes nothing' };
@@ -19,13 +21,18 @@ interface MailboxOptions {
 }
 
 export const mailboxKeys = (queue: number, workers: number, options: MailboxOptions = {}) => ({
-  inMemoryQueueSize: integer('Jobs taken from the channel and held in memory.', {
+  inMemoryQueueSize: integer('Jobs that are claimed and held in memory.', {
     minimum: 1,
     maximum: 100,
     default: queue,
     ...options,
   }),
-  workerCount: integer('Jobs running at a time.', { minimum: 1, maximum: 20, default: workers, ...options }),
+  workerCount: integer('Maximum number of jobs that run at the same time.', {
+    minimum: 1,
+    maximum: 20,
+    default: workers,
+    ...options,
+  }),
 });
 
 export const LIVE_LANE = { 'x-live': 'lane-bounds' } as const;
@@ -39,7 +46,7 @@ interface LaneDefaults {
 }
 
 const laneKeys = ({ consumer, queue, workers, event }: LaneDefaults) => ({
-  brokerConsumerId: short('Names the lane in the metrics of Kafka; one client reads for all lanes.', consumer),
+  brokerConsumerId: short('Name of the lane in the metrics of Kafka; one client reads for all lanes.', consumer),
   ...mailboxKeys(queue, workers, LIVE_LANE),
   eventChannel: short('Channel (topic).', `${event}-triggers`),
   eventKey: short('Message key; messages of the channel with another key are dropped.', `${event}-trigger`),
@@ -53,24 +60,24 @@ const publishingLane = (description: string, producer: string, defaults: LaneDef
     brokerProducerId: short('Names the lane as a publisher.', producer, NO_PUBLISHER),
   });
 
-export const lanes = filled('Asynchronous workers, one lane per kind of job.', {
+export const lanes = filled('Job workers, one lane per kind of job.', {
   upload: filled('Inspects and repacks uploads. Fed by job rows, not by a channel.', {
     ...mailboxKeys(10, 4, LIVE_LANE),
     retry,
   }),
-  import: lane('Has the plugin validate and process an upload.', {
+  import: lane('Calls the plugin to validate and convert an upload.', {
     consumer: 'import-lane-receive',
     queue: 10,
     workers: 10,
     event: 'import',
   }),
-  install: lane('Has the plugin install the data into the targets.', {
+  install: lane('Calls the plugin to install the data into the targets.', {
     consumer: 'install-data-lane-receive',
     queue: 5,
     workers: 5,
     event: 'install',
   }),
-  hardDelete: lane('Removes what is left of a dataset whose metadata is gone.', {
+  hardDelete: lane('Removes the remains of a dataset whose metadata was removed.', {
     consumer: 'hard-delete-lane-receive',
     queue: 10,
     workers: 10,
@@ -82,22 +89,26 @@ export const lanes = filled('Asynchronous workers, one lane per kind of job.', {
     workers: 5,
     event: 'soft-delete',
   }),
-  sharing: lane('Tells the targets who may see a dataset.', {
+  sharing: lane('Updates in the targets who may see a dataset.', {
     consumer: 'share-lane-receive',
     queue: 10,
     workers: 10,
     event: 'share',
   }),
-  updateMeta: publishingLane('Brings metadata to the cache and the targets.', 'update-meta-lane-send', {
+  updateMeta: publishingLane('Writes metadata to the cache database and the targets.', 'update-meta-lane-send', {
     consumer: 'update-meta-lane-receive',
     queue: 5,
     workers: 5,
     event: 'update-meta',
   }),
-  reconciliation: publishingLane('Finds what one dataset still needs.', 'reconciliation-lane-send', {
-    consumer: 'reconciliation-lane-receive',
-    queue: 10,
-    workers: 10,
-    event: 'reconciliation',
-  }),
+  reconciliation: publishingLane(
+    'Compares one dataset with the object store and queues the missing work.',
+    'reconciliation-lane-send',
+    {
+      consumer: 'reconciliation-lane-receive',
+      queue: 10,
+      workers: 10,
+      event: 'reconciliation',
+    },
+  ),
 });

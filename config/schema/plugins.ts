@@ -28,9 +28,11 @@ const DEFAULT_PLUGIN_PORT = 80;
 
 const script = (what: string) =>
   filled(`Script that ${what}.`, {
-    maxDuration: duration('For one run, from its start.', '1h', { positive: true }),
+    maxDuration: duration('Maximum duration of one run.', '1h', { positive: true }),
     pathOverride: optional(
-      formed<string>('uri-path', "Path of the script instead of the plugin host's own.", { format: 'uri-reference' }),
+      formed<string>('uri-path', "Path of the script, instead of the plugin host's default.", {
+        format: 'uri-reference',
+      }),
     ),
   });
 
@@ -46,9 +48,9 @@ const dataType = section('A type of dataset.', {
   name: formed<string>('type-name', 'Name; case does not matter.', { minLength: 3 }),
   version: version('Version; compared as text.'),
   category: text('Display name.', { minLength: 3 }),
-  typeChangesEnabled: flag('A revision may have another type than this one.', false),
+  typeChangesEnabled: flag('Allow a revision to change the data type.', false),
   maxFileSize: derived(
-    integer('Bytes per file; never more than `restService.maxUploadSize`.', {
+    integer('Maximum bytes per file; capped by `restService.maxUploadSize`.', {
       minimum: 0,
       exclusiveMaximum: INT64_END,
       'x-allowed': 'a whole number 0..9223372036854775807',
@@ -56,43 +58,41 @@ const dataType = section('A type of dataset.', {
     '`restService.maxUploadSize`',
   ),
   allowedFileExtensions: list(
-    'Extensions of single files; any when empty. Archives are always accepted and not listed here.',
+    'Allowed extensions of single files; empty allows any. Archives are always accepted and not listed here.',
     text('Extension.', { pattern: '^\\..', 'x-allowed': "text that starts with a dot and goes on, such as '.txt'" }),
     { uniqueItems: true, default: [] },
   ),
   usesDataProperties: flag('Datasets of this type need data properties files.', false),
-  projectIds: list('Targets that the type is for; any when empty.', targetIdField('A target.'), { default: [] }),
+  projectIds: list('Targets that accept the type; empty allows any.', targetIdField('A target.'), { default: [] }),
 });
 
 const plugin = section('A plugin server. Its key names it in logs, metrics and `longshore plugin --id`.', {
   server: address('The plugin server.', DEFAULT_PLUGIN_PORT),
-  dataTypes: list('What it handles.', dataType, { minItems: 1, uniqueItems: true }),
-  customPath: optional(formed<string>('search-path', 'Further directories of PATH for its scripts, colon-separated.')),
+  dataTypes: list('Data types that it handles.', dataType, { minItems: 1, uniqueItems: true }),
+  customPath: optional(formed<string>('search-path', 'Additional PATH directories for its scripts, colon-separated.')),
   installRoot: formed<string>('uri-path', 'Directory above the site build, where scripts see it.', {
     default: '/datasets',
     format: 'uri-reference',
   }),
   scripts,
-  timeouts: filled('Of our calls to it.', {
+  timeouts: filled('Timeouts of our calls to the plugin server.', {
     connect: duration('For connecting.', '10s', TIMEOUT),
     reply: duration(
-      "For the head of the reply, beyond the summed `maxDuration` of the call's scripts.",
+      "For the start of the reply, in addition to the total `maxDuration` of the call's scripts.",
       '60s',
       TIMEOUT,
     ),
-    idle: duration('For a body that stands still.', '60s', TIMEOUT),
+    idle: duration('For a body that makes no progress.', '60s', TIMEOUT),
   }),
   staging: flag(
-    'Install into a sibling directory and rename: sites never see half of an install. It costs what a failed or ' +
-      'killed install left in `DATA_FILES`, so do not use it for plugins whose uninstall reads something there, or ' +
-      'which store the path in their database.',
+    'Install into a sibling directory and rename it, so that sites never see a partial install. Files that a failed or killed install left in `DATA_FILES` are lost, so do not use it for plugins whose uninstall reads them, or that store the path in their database.',
     false,
   ),
-  limits: filled('Of every script run.', {
-    cpu: optional(integer('Seconds of processor time.', { minimum: 1, maximum: 31_536_000 })),
-    fileSize: optional(integer('Bytes of any one file that it writes.', { minimum: 1 })),
+  limits: filled('Limits of every script run.', {
+    cpu: optional(integer('CPU seconds.', { minimum: 1, maximum: 31_536_000 })),
+    fileSize: optional(integer('Maximum bytes of one file that the script writes.', { minimum: 1 })),
   }),
-  token: optional(secret('Bearer token that the plugin server wants; `pluginHost.token` when absent.', TOKEN_LENGTH)),
+  token: optional(secret('Bearer token that the plugin server requires. Default: `pluginHost.token`.', TOKEN_LENGTH)),
 });
 export type PluginFile = Loaded<typeof plugin>;
 
@@ -100,44 +100,46 @@ export const plugins = map('Plugins by name.', plugin, { minProperties: 1 });
 
 export const pluginHost = section('Runs plugin scripts behind the plugin protocol.', {
   token: optional(
-    secret('Bearer token that `/import`, `/install*` and `/uninstall` need; open when absent.', TOKEN_LENGTH),
+    secret('Bearer token required by `/import`, `/install*` and `/uninstall`. If absent, they are open.', TOKEN_LENGTH),
   ),
   bindHost: derived(formed<string>('bind-host', 'Address to listen on.'), '`containerCore.http.bindHost`'),
   workspace: optional(
-    formed<string>('path', "Directory of the scripts' workspaces; the system's for temporary files."),
+    formed<string>(
+      'path',
+      "Directory of the scripts' workspaces. Default: the system's directory for temporary files.",
+    ),
   ),
-  inProcess: list('Plugins that `serve` hosts itself, on `containerCore.ports.pluginHost`.', text('Key of a plugin.'), {
-    uniqueItems: true,
-    default: [],
-  }),
+  inProcess: list(
+    'Plugins that `serve` hosts itself, on port `containerCore.ports.pluginHost`.',
+    text('Key of a plugin.'),
+    {
+      uniqueItems: true,
+      default: [],
+    },
+  ),
   installed: filled(
-    'Who may read what is installed. Folders are 0750 and files 0640, whatever modes scripts gave them, or less where they ' +
-      'gave less.',
+    'Who may read installed files. Folders get mode 0750 and files 0640, or fewer permissions if the script set fewer.',
     {
       group: optional(
-        text(
-          'Group of the installed files, by its name in /etc/group or its number. The host has to be a member of it.',
-          {
-            minLength: 1,
-            maxLength: 64,
-          },
-        ),
+        text('Group of the installed files: a name in /etc/group or a number. The plugin host must be a member.', {
+          minLength: 1,
+          maxLength: 64,
+        }),
       ),
-      others: flag('Every account of the machine may read what the group may: folders are 0755, files 0644.', false),
+      others: flag('Let all local accounts read installed files: folders 0755, files 0644.', false),
     },
   ),
   limits: filled(
-    'Of one host. A call beyond them is answered 503 with `Retry-After`; lanes of the same process wait instead.',
+    'Limits of one plugin host. Further calls get 503 with `Retry-After`; lanes of the same process wait instead.',
     {
-      scripts: integer('Scripts at a time.', { minimum: 1, maximum: 1_000, default: 10 }),
-      calls: integer('Calls at a time, with those that send their body or wait for a script to end.', {
+      scripts: integer('Scripts that run at the same time.', { minimum: 1, maximum: 1_000, default: 10 }),
+      calls: integer('Concurrent calls, including those that still send their body or wait for a script slot.', {
         minimum: 1,
         maximum: 10_000,
         default: 60,
       }),
       wait: duration(
-        'Longest wait of a call for its turn. Longer than `plugins.*.timeouts.reply`, our own callers give up before; other ' +
-          'installers wait without end and give up at a 503.',
+        'How long a call waits for a script slot. Keep it below `plugins.*.timeouts.reply`, or our own callers time out first. Other installers wait forever, but treat a 503 as final.',
         '30s',
         { positive: true },
       ),
@@ -147,12 +149,12 @@ export const pluginHost = section('Runs plugin scripts behind the plugin protoco
 export type PluginHostConfiguration = Loaded<typeof pluginHost>;
 
 /** Bounds the cost of unpacking a user's archive. Bytes are bounded elsewhere, but even a small archive can be expensive. */
-export const archives = filled('What unpacking one archive of a user may cost; more is refused.', {
+export const archives = filled('Limits for unpacking one uploaded archive.', {
   maxEntries: integer('Entries, folders included.', { minimum: 1, maximum: 100_000, default: 10_000 }),
   maxNamesSize: integer('Bytes of the names of all entries.', {
     minimum: 1_024,
     maximum: 67_108_864,
     default: 2_097_152,
   }),
-  maxDuration: duration('Time, with that of writing what comes out.', '15m', { positive: true }),
+  maxDuration: duration('Time, including writing the extracted files.', '15m', { positive: true }),
 });

@@ -29,23 +29,25 @@ const sitePath = (description: string, value: string) =>
 
 const access = section('Decides who may see which dataset.', {
   db: optional(serviceDb('access')),
-  siteUrl: optional(formed<string>('http-url', 'The site that mails link to; required with `mail`.')),
-  supportEmail: optional(text('Copied on access mails; required with `mail`.', { format: 'email' })),
+  siteUrl: optional(formed<string>('http-url', 'Base URL of the site that mails link to. Required with `mail`.')),
+  supportEmail: optional(
+    text('Address that receives a copy of access mails. Required with `mail`.', { format: 'email' }),
+  ),
   registrationPath: sitePath('Page of the site where people sign up.', '/app/user/registration'),
   applicationPath: sitePath('Page of the site where requests are made.', '/app/study-access'),
   userStudyIdPrefix: text(
-    'Put before the id of a user study in permissions, for front ends that look it up so; ids are taken with it and without.',
+    'Prefix of user study ids in permissions, for front ends that expect it. Ids are accepted with and without it.',
     {
       pattern: '^[A-Za-z0-9_]{0,32}$',
       default: '',
       'x-allowed': 'at most 32 letters, digits and `_`; no id of a curated dataset may begin with it',
     },
   ),
-  permissions: filled('Answers about permissions.', {
-    listAll: flag('List every curated dataset, not only those that the caller has to do with.', false),
+  permissions: filled('Responses about permissions.', {
+    listAll: flag('List every curated dataset, not only those related to the caller.', false),
   }),
-  autoApproval: filled('Approval of requests whose waiting time is over.', {
-    enabled: flag('Run by timer; the endpoint for it works either way.', true),
+  autoApproval: filled('Automatic approval of requests after their waiting time.', {
+    enabled: flag('Run periodically. The endpoint works in any case.', true),
     interval: duration('Between runs.', '1h', { positive: true, 'x-live': 'daemon-interval' }),
   }),
 });
@@ -59,22 +61,24 @@ const mail = section(
       `SMTP server. The port defaults to ${SMTP_PORTS.starttls}, ${SMTP_PORTS.tls} with \`tls\`, ${SMTP_PORTS.none} with \`none\`.`,
     ),
     security: choice(
-      'How the connection is encrypted; `starttls` refuses a server that cannot.',
+      'How the connection is encrypted. `starttls` fails if the server does not support it.',
       ['starttls', 'tls', 'none'],
       {
         default: 'starttls',
       },
     ),
     tlsOptions,
-    username: optional(text('User, when the server wants one.', { minLength: 1 })),
+    username: optional(text('User name, if the server requires one.', { minLength: 1 })),
     password: optional(secret('Password of the user.', 1)),
     from: text('Sender of our mails.', { format: 'email' }),
-    replyTo: optional(text('Where answers go; the sender when absent.', { format: 'email' })),
-    timeout: duration('For connecting and for each answer of the server.', '30s', { positive: true }),
-    retry: filled('Of mails that the server did not take.', {
-      attempts: integer('In all.', { minimum: 1, maximum: 100, default: 12 }),
-      base: duration('Wait before the second try; it doubles from try to try, with jitter.', '1m', { positive: true }),
-      max: duration('Longest wait.', '6h', { positive: true }),
+    replyTo: optional(text('Reply address. Default: the sender.', { format: 'email' })),
+    timeout: duration('For connecting and for each response of the server.', '30s', { positive: true }),
+    retry: filled('How rejected or unsent mails are retried.', {
+      attempts: integer('Maximum number of attempts.', { minimum: 1, maximum: 100, default: 12 }),
+      base: duration('Delay before the second attempt; it doubles with each attempt, with jitter.', '1m', {
+        positive: true,
+      }),
+      max: duration('Maximum delay.', '6h', { positive: true }),
     }),
   },
   { also: { dependentRequired: { username: ['password'], password: ['username'] } } },
@@ -84,23 +88,30 @@ export type MailConfiguration = Loaded<typeof mail>;
 const GIB = 1_073_741_824;
 
 const report = section('Formats alignment reports of earlier query jobs.', {
-  queryJobs: section('Where query jobs are found.', {
-    root: formed<string>('path', 'Directory with one directory per query job.'),
+  queryJobs: section('Where query jobs are stored.', {
+    root: formed<string>('path', 'Directory that contains one directory per query job.'),
   }),
-  blastBin: optional(formed<string>('path', 'Directory of the BLAST+ programs; PATH when absent.')),
+  blastBin: optional(formed<string>('path', 'Directory of the BLAST+ programs. Default: PATH.')),
   blastDb: optional(formed<string>('search-path', 'Directories of BLAST databases, colon-separated (BLASTDB).')),
   db: optional(serviceDb('report')),
-  lane: filled('Its mailbox and workers.', mailboxKeys(20, 4, LIVE_LANE)),
-  maxQueued: integer('Jobs that wait; more are answered 503.', { minimum: 1, maximum: 1_000_000, default: 10_000 }),
-  maxQueuedPerUser: integer('Jobs of one user, or of all guests of one address, that wait; more are answered 429.', {
+  lane: filled('Mailbox and workers of the lane.', mailboxKeys(20, 4, LIVE_LANE)),
+  maxQueued: integer('Maximum number of waiting jobs; further requests get 503.', {
     minimum: 1,
     maximum: 1_000_000,
-    default: 200,
+    default: 10_000,
   }),
-  maxDuration: duration('For one run of the formatter.', '1h', { positive: true }),
-  maxOutputSize: integer('Bytes of all files of one job.', { minimum: 1_048_576, default: 10 * GIB }),
-  retryAfter: duration('After which the same request runs a failed job again.', '60s'),
-  retention: duration('After the last access, before a job expires.', '30d', { positive: true }),
+  maxQueuedPerUser: integer(
+    'Maximum number of waiting jobs per user, or per address for guests; further requests get 429.',
+    {
+      minimum: 1,
+      maximum: 1_000_000,
+      default: 200,
+    },
+  ),
+  maxDuration: duration('Maximum duration of one formatter run.', '1h', { positive: true }),
+  maxOutputSize: integer('Maximum bytes of all files of one job.', { minimum: 1_048_576, default: 10 * GIB }),
+  retryAfter: duration('Time after which the same request retries a failed job.', '60s'),
+  retention: duration('Time after the last access at which a job expires.', '30d', { positive: true }),
 });
 export type ReportConfiguration = Loaded<typeof report>;
 

@@ -149,7 +149,7 @@ export class Timer<Result> extends Actor {
     try {
       this.#lead = await lead(this.hurried);
     } catch (error) {
-      this.log.warn({ kind: kindOf(error), err: messageOf(error) }, 'cannot tell who leads; trying on');
+      this.log.warn({ kind: kindOf(error), err: messageOf(error) }, 'leadership could not be checked; retrying');
     }
     return this.#lead !== undefined;
   }
@@ -159,7 +159,7 @@ export class Timer<Result> extends Actor {
     this.#lead = undefined;
     if (!lead) return;
     const leaving = (async () => lead[Symbol.asyncDispose]())().catch((error: unknown) => {
-      this.log.warn({ err: messageOf(error) }, 'the lead could not be given up');
+      this.log.warn({ err: messageOf(error) }, 'the leader lease could not be released; it will expire');
     });
     await settledUnless(leaving, this.ended);
   }

@@ -24,7 +24,7 @@ export interface PatchItem {
 /** The items of a JSON patch, at least one. The caller decides which of them are allowed. */
 export async function readPatch(request: IncomingMessage): Promise<readonly PatchItem[]> {
   const read = await readJsonList(request, 'patch items');
-  if (read.length === 0) throw badRequest('the body is an empty list; at least one patch item is needed');
+  if (read.length === 0) throw badRequest('the body is an empty list; expected at least one patch item');
   const faults = new Faults();
   const items = read.map((item: unknown, i) => patchItem(item, i, faults));
   faults.throwIfAny();

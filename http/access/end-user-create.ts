@@ -76,10 +76,10 @@ export function endUserCreateRoute(options: EndUserCreateOptions): Route {
     responses: {
       200: answer('Made, or, where nobody has the address, invited by mail', EndUserCreated),
       ...refusals({
-        400: 'The body is no JSON object',
+        400: 'The body is not a JSON object',
         403: 'For another: neither a site owner nor a manager of the dataset. For oneself: a field that others decide',
         409: 'The person has a request for the dataset already',
-        415: 'The body is no JSON',
+        415: 'The body is not JSON',
         422: 'Values are not accepted',
         429: 'The address was written to within the last day',
       }),

@@ -133,10 +133,10 @@ export function endUserRoutes(options: EndUsersOptions): readonly Route[] {
         204: { description: 'Changed, or nothing was to be changed' },
         ...refusals({
           ...absent404,
-          400: 'The body is no list of items',
+          400: 'The body is not a list of items',
           403: 'The caller may not do this: path, operation or request',
           412: 'The request is not the one that If-Match names',
-          415: 'The body is no JSON',
+          415: 'The body is not JSON',
           422: 'A value is not accepted, or the status cannot become this',
         }),
       },

@@ -76,7 +76,11 @@ export function providerRoutes(options: ProvidersOptions): readonly Route[] {
       body: { description: 'replace of /isManager', content: { 'application/json': { ...PatchItems } } },
       responses: {
         204: { description: 'Changed' },
-        ...refusals({ ...refused, 400: 'The body is no list of items', 422: 'Only replace of /isManager is accepted' }),
+        ...refusals({
+          ...refused,
+          400: 'The body is not a list of items',
+          422: 'Only replace of /isManager is accepted',
+        }),
       },
       handler: async (context) => {
         const { actor, id } = await governed(options, context);
@@ -119,10 +123,10 @@ function createRoute(options: ProvidersOptions): Route {
     responses: {
       200: answer('Added, or, where nobody has the address, invited by mail', ProviderCreated),
       ...refusals({
-        400: 'The body is no JSON object',
+        400: 'The body is not a JSON object',
         403: "Neither a site owner nor one of the dataset's managers",
         409: 'The user provides the dataset already',
-        415: 'The body is no JSON',
+        415: 'The body is not JSON',
         422: 'Values are not accepted',
         429: 'The address was written to within the last day',
       }),

@@ -59,10 +59,10 @@ export function staffRoutes(options: StaffOptions): readonly Route[] {
       responses: {
         200: answer('Added', StaffCreated),
         ...refusals({
-          400: 'The body is no JSON object',
+          400: 'The body is not a JSON object',
           403: 'Not a site owner',
           409: 'The user is staff already',
-          415: 'The body is no JSON',
+          415: 'The body is not JSON',
           422: 'Values are not accepted',
         }),
       },
@@ -94,7 +94,11 @@ export function staffRoutes(options: StaffOptions): readonly Route[] {
       body: { description: 'replace of /isOwner', content: { 'application/json': { ...PatchItems } } },
       responses: {
         204: { description: 'Changed' },
-        ...refusals({ ...changes, 400: 'The body is no list of items', 422: 'Only replace of /isOwner is accepted' }),
+        ...refusals({
+          ...changes,
+          400: 'The body is not a list of items',
+          422: 'Only replace of /isOwner is accepted',
+        }),
       },
       handler: async (context) => {
         const actor = await actorOf(options, context);

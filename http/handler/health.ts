@@ -71,13 +71,13 @@ export function healthDocument(report: HealthReport, counts: HandlerCounts): obj
 
 async function writable(dir: string): Promise<void> {
   await access(dir, constants.W_OK).catch((cause: unknown) => {
-    throw transient('the folder of the workspaces is not there to be written', { cause });
+    throw transient('the workspace folder does not exist or is not writable', { cause });
   });
 }
 
 async function freeSpace(dir: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(dir).catch((cause: unknown) => {
-    throw transient('the folder of the workspaces is not there', { cause });
+    throw transient('the workspace folder does not exist', { cause });
   });
   if (bavail * bsize < bytes) throw transient(`${bavail * bsize} bytes are free, less than the ${bytes} of one job`);
 }

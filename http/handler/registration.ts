@@ -43,8 +43,8 @@ export async function readRegistration(
   templates: readonly string[],
 ): Promise<JobRegistration> {
   const given = request.headers['content-type'];
-  if (given === undefined) throw badRequest('there is no Content-Type header: application/json is needed');
-  if (!isJsonType(given)) throw badRequest(`Content-Type '${given}' is not supported: application/json is needed`);
+  if (given === undefined) throw badRequest('there is no Content-Type header: expected application/json');
+  if (!isJsonType(given)) throw badRequest(`Content-Type '${given}' is not supported: expected application/json`);
   const bytes = await readBytes(request, MAX_METADATA_BYTES).catch((error: unknown) => {
     throw error instanceof HttpError ? badRequest(error.message) : error;
   });
@@ -82,7 +82,7 @@ function registrationOf(fields: Fields, projects: ReadonlySet<string>, templates
 
 function projectsOf(value: unknown, known: ReadonlySet<string>, faults: Faults): readonly string[] {
   if (!Array.isArray(value)) {
-    faults.add('projects', value === undefined ? 'is needed' : 'must be an array of project ids');
+    faults.add('projects', value === undefined ? 'is required' : 'must be an array of project ids');
     return [];
   }
   if (value.length === 0) faults.add('projects', 'must name at least one project');
@@ -101,13 +101,13 @@ function projectsOf(value: unknown, known: ReadonlySet<string>, faults: Faults):
 
 function ownerOf({ owner, ownerIsNumber }: Fields, faults: Faults): UserId | undefined {
   const id = ownerIsNumber && typeof owner === 'string' ? parseUserId(owner) : undefined;
-  if (owner === undefined) faults.add('owner', 'is needed');
+  if (owner === undefined) faults.add('owner', 'is required');
   else if (!id) faults.add('owner', 'must be a user id: a whole number above 0');
   return id;
 }
 
 function nameOf(value: unknown, faults: Faults): string {
-  if (value === undefined) faults.add('name', 'is needed');
+  if (value === undefined) faults.add('name', 'is required');
   const name = textOf('name', value, faults) ?? '';
   if (typeof value === 'string' && [...value].length < MIN_NAME)
     faults.add('name', `must have at least ${MIN_NAME} characters`);

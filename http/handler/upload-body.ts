@@ -30,10 +30,10 @@ export const UPLOAD_TYPES = [
 export function checkUploadHead(headers: IncomingHttpHeaders): void {
   const type = headers['content-type'];
   if (type === undefined)
-    throw badRequest(`there is no Content-Type header: one of ${UPLOAD_TYPES.join(', ')} is needed`);
+    throw badRequest(`there is no Content-Type header: expected one of ${UPLOAD_TYPES.join(', ')}`);
   const media = mediaType(type);
   if (!(UPLOAD_TYPES as readonly string[]).includes(media))
-    throw badRequest(`Content-Type '${type}' is not supported: one of ${UPLOAD_TYPES.join(', ')} is needed`);
+    throw badRequest(`Content-Type '${type}' is not supported: expected one of ${UPLOAD_TYPES.join(', ')}`);
   const length = headers['content-length'];
   if (length === undefined) throw badRequest('there is no Content-Length header: the size has to be announced');
   if (Number(length) > MAX_UPLOAD_BYTES + (media === FORM ? FORM_BYTES : 0))

@@ -38,7 +38,7 @@ async function statusOn(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<readonly InstallRecord[]> {
-  using limit = deadline(clock, ANSWER_MS, signal, () => transient(`no answer within ${ANSWER_MS} ms`));
+  using limit = deadline(clock, ANSWER_MS, signal, () => transient(`no response within ${ANSWER_MS} ms`));
   try {
     const state = await unlessAborted(target.state(dataset.dataset, limit.signal), limit.signal);
     return INSTALL_KINDS.flatMap((kind) => recordOf(id, kind, state) ?? waiting(dataset, id, kind));

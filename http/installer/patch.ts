@@ -85,11 +85,11 @@ export function patchRoute(options: PatchOptions): Route {
     responses: {
       204: { description: 'Changed' },
       ...refusals({
-        400: 'The body is no JSON or too large',
+        400: 'The body is not JSON or too large',
         403: 'Not the owner, or the dataset is deleted, or a newer revision replaces it',
         404: 'No such dataset',
         412: 'The metadata are not those that If-Match names',
-        415: 'The body is no JSON',
+        415: 'The body is not JSON',
         422: 'The metadata would not be accepted',
         425: 'The metadata are not in the object store yet',
       }),

@@ -71,9 +71,9 @@ export function shareRoutes(options: SharesOptions): readonly Route[] {
     params: { ...datasetParam, recipient: { description: 'The other user', schema: { ...UserIdOutput } } },
   } as const;
   const refused = {
-    400: 'The recipient is no user, or the owner; or the body is no JSON or too large',
+    400: 'The recipient is not a user, or the owner; or the body is not JSON or too large',
     404: 'No such dataset',
-    415: 'The body is no JSON',
+    415: 'The body is not JSON',
     422: 'The action is unknown',
   };
   return [

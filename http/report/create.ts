@@ -69,8 +69,8 @@ export function createRoute(parts: CreateParts): Route {
     responses: {
       200: answer('The job is there', CreateResponse),
       ...refusals({
-        400: 'The body is no JSON object, or larger than 512 KiB',
-        415: 'The body is no JSON',
+        400: 'The body is not a JSON object, or larger than 512 KiB',
+        415: 'The body is not JSON',
         422: 'Values are not accepted, or the query job is none that can be formatted',
         429: 'Too many jobs of the caller wait',
       }),

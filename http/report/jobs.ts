@@ -70,9 +70,9 @@ export function jobRoutes(parts: JobsParts): readonly Route[] {
       responses: {
         204: { description: 'Changed' },
         ...refusals({
-          400: 'The body is no JSON object, or larger than 512 KiB',
+          400: 'The body is not a JSON object, or larger than 512 KiB',
           404: NOT_COLLECTED,
-          415: 'The body is no JSON',
+          415: 'The body is not JSON',
           422: 'Values are not accepted',
         }),
       },

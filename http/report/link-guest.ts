@@ -37,9 +37,9 @@ export function linkGuestRoute(parts: LinkGuestParts): Route {
     responses: {
       204: { description: 'Moved' },
       ...refusals({
-        400: 'The body is no JSON object, or larger than 512 KiB',
+        400: 'The body is not a JSON object, or larger than 512 KiB',
         403: 'The caller is no registered user, or the token is not a valid one of that guest',
-        415: 'The body is no JSON',
+        415: 'The body is not JSON',
         422: 'Values are not accepted',
       }),
     },

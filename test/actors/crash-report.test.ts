@@ -7,7 +7,7 @@ import { worldBefore } from '../support/lane-start.ts';
 import type { LaneWorld, RunningLane } from '../support/lane-world.ts';
 
 const REASON = 'the worker thread died: out of memory';
-const MESSAGE = `its worker died 3 times while it ran alone: ${REASON}`;
+const MESSAGE = `its worker crashed 3 times while the job ran alone: ${REASON}`;
 
 /** The outcomes of the job's runs when each of them kills its thread. */
 async function crash(world: LaneWorld, lane: RunningLane): Promise<readonly JobOutcome[]> {

@@ -109,7 +109,7 @@ for (const [what, task, input, reason] of fatal) {
     await enqueue('later');
     await ends.get('later')?.promise;
 
-    const message = `its worker died 3 times while it ran alone: the worker thread died: ${reason}`;
+    const message = `its worker crashed 3 times while the job ran alone: the worker thread died: ${reason}`;
     t.strictSame(await left(), [
       { dataset_id: 'culprit', lane: 'import', state: 'dead', failure: 'defect', message, attempts: 1 },
     ]);

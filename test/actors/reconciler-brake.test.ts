@@ -209,7 +209,10 @@ t.test('a store that loses more between the two looks is not believed', async (t
   let listings = 0;
   const real = site.store.list.bind(site.store);
   site.store.list = (...args) => (listings++ === 0 ? real(...args) : nothing(real(...args)));
-  t.match(await site.run(), { deleted: 0, braked: 'the object store lacks more of cache than a moment ago' });
+  t.match(await site.run(), {
+    deleted: 0,
+    braked: 'more datasets of cache are missing from the object store than in the first pass',
+  });
   t.same(site.asked, []);
   t.match(await site.metrics.text(), 'longshore_reconciler_braked 1');
 });

@@ -95,7 +95,7 @@ t.test('an archive is unpacked, a gzip-encoded text decoded', async (t) => {
 
 t.test('a URL that the user has to mend is rejected, says why, and leaves nothing', async (t) => {
   const once =
-    'it worked when the upload was sent, so it may be a link that works only once: send one that works again, or the file itself';
+    'it worked when the upload was submitted, so it may be a single-use link: send a link that keeps working, or the file itself';
   const inside = await remoteServer(t, gives('secret'), '127.0.0.2');
   for (const [answer, said] of [
     [answers(404), (url: string) => `${url} answered 404 (Not Found); ${once}`],
@@ -108,7 +108,7 @@ t.test('a URL that the user has to mend is rejected, says why, and leaves nothin
     ],
     [
       gives('x', { 'content-disposition': 'attachment; filename=a.csv' }),
-      () => "'a.csv' has a file extension that this data type does not allow; allowed are: .txt",
+      () => "'a.csv' has a file extension that this data type does not allow; allowed: .txt",
     ],
   ] as const satisfies readonly (readonly [RemoteAnswer, (url: string) => string])[]) {
     const { world, server, at } = await accepted(t, answer);
@@ -123,7 +123,7 @@ t.test('a URL that the user has to mend is rejected, says why, and leaves nothin
 t.test('a body without end is cut off at the limit, and the server is hung up on', async (t) => {
   for (const [path, message] of [
     ['/genes.txt', 'genes.txt has more than the 100000 bytes allowed per file'],
-    ['/genes.zip', 'genes.zip is larger than 200000 bytes, which is the most allowed for an upload'],
+    ['/genes.zip', 'genes.zip is larger than 200000 bytes, the maximum for an upload'],
   ] as const) {
     const { answer, closed } = endless();
     const { world, at } = await accepted(t, answer, path);
@@ -152,7 +152,7 @@ t.test('what is announced as too large is not read', async (t) => {
 });
 
 t.test('a file that is larger than what the quota leaves is rejected, exactly', async (t) => {
-  const message = `the upload is larger than the 1000 bytes that are left of your storage quota of ${QUOTA} bytes, of which ${QUOTA - 1_000} are used`;
+  const message = `the upload is larger than the 1000 bytes left of your storage quota of ${QUOTA} bytes, of which ${QUOTA - 1_000} are used`;
   for (const [size, fits] of [
     [1_000, true],
     [1_001, false],
@@ -178,7 +178,7 @@ t.test('room that another upload takes during the transfer is gone', async (t) =
   await world.run('upload');
   t.same(world.dataset(at).upload, {
     status: 'rejected',
-    message: `the upload is larger than the 0 bytes that are left of your storage quota of ${QUOTA} bytes, of which ${QUOTA} are used`,
+    message: `the upload is larger than the 0 bytes left of your storage quota of ${QUOTA} bytes, of which ${QUOTA} are used`,
   });
   t.same(world.keys(at), ['upload-error.json', 'vdi-meta.json']);
 });
@@ -264,7 +264,7 @@ t.test('transfers leave workers to uploads of files: beyond their number they wa
   t.match(await world.run('upload', process), {
     kind: 'retry',
     countsAttempt: false,
-    message: 'waits for other uploads by URL',
+    message: 'waiting for other uploads by URL to finish',
   });
   t.same(world.dataset(other).upload, { status: 'running', message: undefined });
   t.same(await world.run('upload', process), { kind: 'done' });

@@ -52,7 +52,7 @@ t.test('nobody takes a grant with an address that the issuer does not vouch for'
   const email = 'victim@lab.example';
   await granted(email);
   const refused = (found: string) =>
-    `401 the bearer token's claim 'email_verified' is ${found}; the boolean true is needed, or no such claim`;
+    `401 the bearer token's claim 'email_verified' is ${found}; expected the boolean true, or no such claim`;
   t.equal(await taken('911', { email, email_verified: 'false' }), refused('"false"'));
   t.equal(await taken('912', { email, email_verified: 'true' }), refused('"true"'));
   t.equal(await taken('913', { email, email_verified: 0 }), refused('0'));
@@ -87,7 +87,7 @@ t.test('a guest is a guest in every service, and what is neither true nor false 
         status: 401,
         body: {
           status: 'unauthorized',
-          message: `the bearer token's claim 'guest' is ${JSON.stringify(guest)}; a boolean is needed, or no such claim`,
+          message: `the bearer token's claim 'guest' is ${JSON.stringify(guest)}; expected a boolean, or no such claim`,
         },
       });
   }

@@ -47,6 +47,6 @@ t.test('an up for which there is no PostgreSQL says what to do', async (t) => {
   t.equal(code, 1);
   t.match(
     stderr,
-    'no usable PostgreSQL programs (/nonexistent: spawn /nonexistent/initdb ENOENT); name another directory with --postgres-bin',
+    'no usable PostgreSQL programs (/nonexistent: spawn /nonexistent/initdb ENOENT); use another directory with --postgres-bin',
   );
 });

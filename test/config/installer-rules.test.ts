@@ -103,7 +103,7 @@ const FACTS: Record<string, readonly (readonly [changes: Record<string, unknown>
     [{ [`${I0}.dataDb.username`]: 'data-user' }, []],
     [
       { [`${I0}.dataDb.username`]: 'data-user', [`${I0}.dataDb.schema`]: undefined },
-      [`${T0}.dataDb.schema: nothing, and the username, which is the default, is no schema name`],
+      [`${T0}.dataDb.schema: nothing, and the username, which is the default, is not a valid schema name`],
     ],
   ],
   'the other platform is named and refused': [

@@ -54,7 +54,7 @@ export function accountsConformance(t: Test, setup: (t: Test) => Promise<Account
     t.equal((await accounts.find(ids.slice(1), signal)).size, 0);
     await t.rejects(accounts.find(ids, signal), {
       kind: 'defect',
-      message: '1001 profiles asked for at once; at most 1000',
+      message: '1001 profiles requested at once; at most 1000',
     });
   });
 }

@@ -118,7 +118,7 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
         alone: true,
         crashes: 3,
         failure: 'defect',
-        message: 'its worker died 3 times while it ran alone',
+        message: 'its worker crashed 3 times while the job ran alone',
       },
     ]);
   });

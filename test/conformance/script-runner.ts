@@ -136,15 +136,15 @@ export function scriptRunnerConformance(t: Test, setup: (t: Test) => Promise<Scr
   fact('keeps the first 10,000 lines and says how many it left out', async (t, { run }) => {
     const { stdout } = await run('flood', { args: ['10005', '3'] });
     t.equal(stdout.length, 10_001);
-    t.same(stdout.slice(9_999), ['xxx', '[output cut: 5 more lines left out]']);
+    t.same(stdout.slice(9_999), ['xxx', '[output truncated: 5 more lines omitted]']);
   });
 
   fact('cuts long lines at 16 KiB and all of them at 4 MiB', async (t, { run }) => {
     const one = await run('flood', { args: ['1', '20000'] });
-    t.same(one.stdout, ['x'.repeat(16_384), '[output cut: 1 lines cut at 16384 bytes]']);
+    t.same(one.stdout, ['x'.repeat(16_384), '[output truncated: 1 lines truncated at 16384 bytes]']);
     const { stdout } = await run('flood', { args: ['300', '16384'] });
     t.equal(stdout.length, 256);
-    t.equal(stdout.at(-1), '[output cut: 45 more lines left out]');
+    t.equal(stdout.at(-1), '[output truncated: 45 more lines omitted]');
   });
 
   fact('runs side by side', async (t, { run }) => {

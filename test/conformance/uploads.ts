@@ -87,11 +87,11 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.equal(await usage(at.owner), 1_000);
   });
 
-  fact('a reservation that was given up cannot grow', async (t, { uploads, begin }) => {
+  fact('a reservation that was abandoned cannot grow', async (t, { uploads, begin }) => {
     const at = newAddress();
     await begin(at, 100);
     await uploads.abandon(at.dataset, signal);
-    await t.rejects(uploads.grow(at.dataset, 200, LIMIT, signal), { kind: 'transient', message: /given up/ });
+    await t.rejects(uploads.grow(at.dataset, 200, LIMIT, signal), { kind: 'transient', message: /abandoned/ });
   });
 
   fact('a dataset id can be received once only', async (t, { begin, accept }) => {
@@ -155,7 +155,7 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     const at = newAddress();
     await begin(at, 100);
     await uploads.abandon(at.dataset, signal);
-    await t.rejects(accept(at), { kind: 'transient', message: /given up/ });
+    await t.rejects(accept(at), { kind: 'transient', message: /abandoned/ });
     t.equal(await catalog.find(at.dataset, signal), undefined);
     t.same(await jobsOf(at), []);
   });
@@ -305,12 +305,12 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.equal(await begin(at, 10), true);
   });
 
-  t.test('an upload that is given up cannot be accepted any more, and waits for the sweep', async (t) => {
+  t.test('an upload that is abandoned cannot be accepted any more, and waits for the sweep', async (t) => {
     const { uploads, isOrphan, begin, accept, usage } = await open(t);
     const at = newAddress();
     await begin(at, 100);
     for (const _ of ['once', 'again']) t.equal(await uploads.giveUp(at.dataset, signal), true);
-    await t.rejects(accept(at), { kind: 'transient', message: /given up/ });
+    await t.rejects(accept(at), { kind: 'transient', message: /abandoned/ });
     t.equal(await isOrphan(at), true);
     t.equal(await usage(at.owner), 100, 'what is there still counts');
     await uploads.abandon(at.dataset, signal);
@@ -318,7 +318,7 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.equal(await uploads.giveUp(at.dataset, signal), true, 'nothing was accepted');
   });
 
-  t.test('an upload whose giving up has failed is given up by the next look for orphans', async (t) => {
+  t.test('an upload whose giving up has failed is abandoned by the next look for orphans', async (t) => {
     const { uploads, begin, accept } = await open(t);
     const [receiving, accepted] = [newAddress(), newAddress()];
     for (const at of [receiving, accepted]) {
@@ -331,10 +331,10 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
       [receiving, accepted].map(({ dataset }) => orphans.includes(dataset)),
       [true, false],
     );
-    await t.rejects(accept(receiving), { kind: 'transient', message: /given up/ });
+    await t.rejects(accept(receiving), { kind: 'transient', message: /abandoned/ });
   });
 
-  fact('an upload that was accepted cannot be given up', async (t, { uploads, isOrphan, accepted, catalog }) => {
+  fact('an upload that was accepted cannot be abandoned', async (t, { uploads, isOrphan, accepted, catalog }) => {
     const at = await accepted();
     t.equal(await uploads.giveUp(at.dataset, signal), false);
     t.match(await catalog.find(at.dataset, signal), { state: 'live', upload: { status: 'running' } });
@@ -389,7 +389,7 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     await begin(at, 1);
     await die();
     t.equal(await isOrphan(at), true);
-    await t.rejects(accept(at), { kind: 'transient', message: /given up/ });
+    await t.rejects(accept(at), { kind: 'transient', message: /abandoned/ });
     t.equal(await catalog.find(at.dataset, signal), undefined);
   });
 }

@@ -172,7 +172,7 @@ t.test('access import adds and replaces datasets, all or none, and says what is 
   for (const sentence of [
     /catalogue\.yaml:3:\d+: datasets\[1\]\.restrictionLevel is 'open'/,
     /catalogue\.yaml:4:\d+: datasets\[2\]\.datasetId may have letters/,
-    /catalogue\.yaml:5:\d+: datasets\[3\]\.datasetId is that of datasets\[0\] too/,
+    /catalogue\.yaml:5:\d+: datasets\[3\]\.datasetId is already used by datasets\[0\]/,
   ])
     t.match(faulty.stderr, sentence);
   t.match((await call(as('user'), 'GET', '/permissions/NEW_1')).body, { actionAuthorization: { subsetting: false } });

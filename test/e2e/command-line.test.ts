@@ -93,7 +93,7 @@ const CODES: Readonly<Record<number, { readonly args: readonly string[]; readonl
   0: { args: ['datasets', 'list', '--data', dir], says: /^$/ },
   1: {
     args: ['datasets', 'list', '--server', app.endpoints.installer, ...TOKEN],
-    says: /^longshore datasets: 401: .*\nnext: give --token T or the variable LONGSHORE_TOKEN, or --data DIR .*\n$/,
+    says: /^longshore datasets: 401: .*\nnext: use --token T or the variable LONGSHORE_TOKEN, or --data DIR .*\n$/,
   },
   2: {
     args: ['datasets', 'list', '--jsno'],
@@ -101,7 +101,7 @@ const CODES: Readonly<Record<number, { readonly args: readonly string[]; readonl
   },
   3: {
     args: ['serve', '--config', join(dir, 'missing.yaml')],
-    says: /^longshore serve: .*missing\.yaml.*\nnext: fix the file; 'longshore config check FILE' looks at it again, .*\n$/,
+    says: /^longshore serve: .*missing\.yaml.*\nnext: fix the file; 'longshore config check FILE' checks it again, .*\n$/,
   },
   4: {
     args: ['datasets', 'list', '--server', nowhere, ...TOKEN],
@@ -126,8 +126,8 @@ t.test('docs/operate.md has every exit code, and each is met', async (t) => {
 t.test('what to do next is said to users and administrators alike', async (t) => {
   const { installer } = app.endpoints;
   const next = async (...args: string[]) => /^next: (.*)$/m.exec((await longshore(args)).stderr)?.[1];
-  t.match(await next('jobs', '--server', installer, '--admin-token', 'wrong'), /^give --admin-token T or the variable/);
-  t.match(await next('watch', 'AbCdEfGhIjKlMnOp', '--data', dir), /^'longshore datasets list' shows those/);
+  t.match(await next('jobs', '--server', installer, '--admin-token', 'wrong'), /^use --admin-token T or the variable/);
+  t.match(await next('watch', 'AbCdEfGhIjKlMnOp', '--data', dir), /^'longshore datasets list' lists the datasets/);
   t.match(await next('jobs', '--data', join(dir, 'none')), /^is it running, and is that its address\?/);
   const unknown = await longshore(['uplaod']);
   t.strictSame([unknown.code, unknown.stdout], [EXIT.usage, '']);

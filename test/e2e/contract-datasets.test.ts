@@ -305,7 +305,7 @@ for (const [field, low, high] of [
     t.same(await faultKeys(revise(second, rest)), [field], 'required');
     for (const length of [low - 1, high + 1])
       t.same(await faultKeys(revise(second, { ...rest, [field]: 'x'.repeat(length) })), [field], `${length}`);
-    // Nothing is made of it: there is no file.
+    // Nothing is created: there is no file.
     for (const length of [low, high])
       t.same(await faultKeys(revise(second, { ...rest, [field]: 'x'.repeat(length) }, DOCUMENT)), ['400'], `${length}`);
   });

@@ -263,7 +263,7 @@ row('parts/dataPropertiesFile', async (t) => {
 row('parts/file or url', async (t) => {
   for (const parts of [[DETAILS], [DETAILS, FILE, ['url', link('/genes.txt')]]] as const) {
     const answer = await owner.form(parts as readonly Part[]);
-    t.match([answer.status, answer.body], [400, { status: 'bad-request', message: /exactly one of them is needed/ }]);
+    t.match([answer.status, answer.body], [400, { status: 'bad-request', message: /expected exactly one of them/ }]);
   }
 });
 

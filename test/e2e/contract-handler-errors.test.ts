@@ -42,12 +42,12 @@ const PUTS: readonly (readonly [Parameters<typeof row>[0], () => Promise<Answer>
   [
     'handler/400/PUT no Content-Type',
     () => raw('PUT', '/job/x', ['Content-Length: 2'], '{}'),
-    'there is no Content-Type header: application/json is needed',
+    'there is no Content-Type header: expected application/json',
   ],
   [
     'handler/400/PUT other Content-Type',
     () => put('x', metadata(), { 'content-type': 'text/json' }),
-    "Content-Type 'text/json' is not supported: application/json is needed",
+    "Content-Type 'text/json' is not supported: expected application/json",
   ],
   [
     'handler/400/PUT too large',
@@ -68,14 +68,14 @@ const HEADS: readonly (readonly [Parameters<typeof row>[0], readonly string[], s
   [
     'handler/400/POST no Content-Type',
     ['Content-Length: 5'],
-    `there is no Content-Type header: one of ${TYPES} is needed`,
+    `there is no Content-Type header: expected one of ${TYPES}`,
   ],
   ['handler/400/POST no Content-Length', [BINARY], NO_LENGTH],
   ['handler/400/POST chunked', [BINARY, 'Transfer-Encoding: chunked'], NO_LENGTH],
   [
     'handler/400/POST unsupported Content-Type',
     ['Content-Type: text/csv', 'Content-Length: 5'],
-    `Content-Type 'text/csv' is not supported: one of ${TYPES} is needed`,
+    `Content-Type 'text/csv' is not supported: expected one of ${TYPES}`,
   ],
   [
     'handler/400/POST too large',

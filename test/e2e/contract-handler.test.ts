@@ -130,7 +130,7 @@ row('handler/health/stats.longest', async (t) => {
 
 row('handler/metadata/projects', async (t) => {
   t.strictSame(await byKey(metadata({ projects: ['AlphaDB', 'BetaDB'] })), {});
-  t.strictSame(await byKey(metadata({ projects: undefined })), { projects: 'is needed' });
+  t.strictSame(await byKey(metadata({ projects: undefined })), { projects: 'is required' });
   t.strictSame(await byKey(metadata({ projects: 'AlphaDB' })), { projects: 'must be an array of project ids' });
   t.strictSame(await byKey(metadata({ projects: [] })), { projects: 'must name at least one project' });
   t.strictSame(await byKey(metadata({ projects: ['AlphaDB', 'AlphaDB'] })), { projects: "names 'AlphaDB' twice" });
@@ -140,7 +140,7 @@ row('handler/metadata/projects', async (t) => {
   });
 });
 row('handler/metadata/owner', async (t) => {
-  t.strictSame(await byKey(metadata({ owner: undefined })), { owner: 'is needed' });
+  t.strictSame(await byKey(metadata({ owner: undefined })), { owner: 'is required' });
   for (const owner of ['42', 0, -1, 1.5, null])
     t.strictSame(
       await byKey(metadata({ owner })),
@@ -157,7 +157,7 @@ row('handler/metadata/owner', async (t) => {
 });
 row('handler/metadata/name', async (t) => {
   t.strictSame(await byKey(metadata({ name: 'abc' })), {});
-  t.strictSame(await byKey(metadata({ name: undefined })), { name: 'is needed' });
+  t.strictSame(await byKey(metadata({ name: undefined })), { name: 'is required' });
   t.strictSame(await byKey(metadata({ name: 'ab' })), { name: 'must have at least 3 characters' });
   t.strictSame(await byKey(metadata({ name: 5 })), { name: 'must be text' });
 });
@@ -279,7 +279,7 @@ row('handler/codes/GET /health 500', async (t) => {
   t.match(body, {
     status: 'server-error',
     message: new RegExp(
-      `workspace: the folder of the workspaces is not there to be written; disk: .*; command ${at.lastProgram}: it is not there to be executed`,
+      `workspace: the workspace folder does not exist or is not writable; disk: .*; command ${at.lastProgram}: it does not exist or is not executable`,
     ),
   });
   t.equal((await client.get('/health')).status, 200, 'and back');

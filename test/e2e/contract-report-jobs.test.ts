@@ -201,7 +201,7 @@ row('report/decisions/changed database', async (t) => {
   await at.database('changing');
   const id = await create(user, queryJobID);
   await becomes(id, 'failed');
-  t.equal(await lastLine(id), `a database was made anew since the query job ${queryJobID} searched it`);
+  t.equal(await lastLine(id), `a database was rebuilt since the query job ${queryJobID} searched it`);
 });
 
 // Files

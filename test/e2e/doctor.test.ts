@@ -48,7 +48,7 @@ t.test('doctor finds nothing wrong with what up started, and says what is missin
   t.equal(ended.code, 4, ended.stdout);
   t.match(
     ended.stdout,
-    /^FAILED {3}cache database, report database, access database .*\n {2}wrong: .*ECONNREFUSED.*\n {2}fix: {2}nothing listens there: start PostgreSQL/m,
+    /^FAILED {3}cache database, report database, access database .*\n {2}problem: .*ECONNREFUSED.*\n {2}fix: {5}nothing is listening there: start PostgreSQL/m,
   );
   t.match(ended.stdout, /\n\d+ checked: \d+ ok, \d+ with a warning, 3 failed\n$/);
   t.strictSame(await readdir(dir, { recursive: true }), before, 'nothing was made');

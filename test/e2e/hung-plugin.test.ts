@@ -150,7 +150,7 @@ t.test('a plugin that never answers keeps nobody else waiting, and its datasets 
   t.equal(await givingUp.stop(), 0);
   await hangFor(SHORT, LONG);
   const service = await running(t, ['serve', '--config', file]);
-  const saying = (at: string): string => `plugin server stuck at ${at}: time-out, no answer within ${DEADLINE_MS} ms`;
+  const saying = (at: string): string => `plugin server stuck at ${at}: timeout, no response within ${DEADLINE_MS} ms`;
   // Operators are told the address, users are not.
   const message = saying(`http://127.0.0.1:${plugin.port}/import`);
   const told = saying('an internal address');

@@ -113,14 +113,14 @@ function serve(t: Test, file: string): Serving {
 t.test('serve waits for its database, says so, and starts once it is there', async (t) => {
   const { port, file, open } = await setup(t, '60s');
   const serving = serve(t, file);
-  t.match(await serving.logged('a dependency is missing; waiting'), {
+  t.match(await serving.logged('a dependency is unavailable; waiting'), {
     dependency: 'cache database',
     reason: new RegExp(`at 127.0.0.1:${port}: connect ECONNREFUSED`),
   });
   await open();
-  t.match(await serving.logged('a dependency is there now'), { dependency: 'cache database' });
+  t.match(await serving.logged('a dependency is available now'), { dependency: 'cache database' });
   await serving.logged('ready');
-  const gone = 'a dependency is away; the service runs degraded until it is back';
+  const gone = 'a dependency is unavailable; the service is degraded until it is back';
   const away = [await serving.logged(gone), await serving.logged(gone)];
   t.same(away.map(({ dependency }) => dependency).sort(), ['plugin genes', 'target SiteA']);
   serving.stop();
@@ -131,14 +131,14 @@ t.test('a start ends after startupWait with exit code 4 and names what was missi
   const { port, file } = await setup(t, '500ms');
   const { code, stderr } = await serve(t, file).ended;
   t.equal(code, 4);
-  const said = `^longshore serve: waited 0\\.5 s in vain for: cache database \\(database t_\\w+ at 127\\.0\\.0\\.1:${port}: connect ECONNREFUSED`;
+  const said = `^longshore serve: waited 0\\.5 s without success for: cache database \\(database t_\\w+ at 127\\.0\\.0\\.1:${port}: connect ECONNREFUSED`;
   t.match(stderr, new RegExp(said, 'm'));
 });
 
 t.test('SIGTERM ends the wait at once', async (t) => {
   const { file } = await setup(t, '1h');
   const serving = serve(t, file);
-  await serving.logged('a dependency is missing; waiting');
+  await serving.logged('a dependency is unavailable; waiting');
   serving.stop();
   t.match(await serving.ended, { code: 0 });
 });

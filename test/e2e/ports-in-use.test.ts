@@ -13,7 +13,7 @@ t.test(
     t.equal(second.code, 1);
     t.match(
       second.stderr,
-      `longshore up: cannot listen on 127.0.0.1:${base + 4} (installer): in use\nnext: end what uses them`,
+      `longshore up: cannot listen on 127.0.0.1:${base + 4} (installer): in use\nnext: stop what uses them`,
     );
     t.notMatch(second.stderr, /^ready/m);
     t.same(processesBelow(dir), []);

@@ -106,7 +106,7 @@ t.test('workers of a lane shrink from 10 to 2 and grow back under load, nothing 
 
   await edit(dir, lanes({ ...LARGE, workerCount: 21 }));
   hangUp();
-  const { faults } = await logged(log, 'configuration has faults; nothing was changed', 1);
+  const { faults } = await logged(log, 'the configuration is invalid; nothing was changed', 1);
   t.match(faults, [
     /config\.yaml:\d+:\d+: installer\.lanes\.import\.workerCount: found 21; allowed: a whole number 1\.\.20$/,
   ]);
@@ -143,9 +143,9 @@ t.test(
     const client = (...args: string[]) => longshore([...args, '--data', dir]);
     t.strictSame(await client('log-level', 'warn'), { code: 0, stdout: 'log level info -> warn\n', stderr: '' });
     process.kill(app.endpoints.pid, 'SIGUSR2');
-    t.match(await logged(log, 'log level changes', 2), { level: 'info', from: 'warn', to: 'info' });
+    t.match(await logged(log, 'log level changed', 2), { level: 'info', from: 'warn', to: 'info' });
     process.kill(app.endpoints.pid, 'SIGUSR2');
-    t.match(await logged(log, 'log level changes', 3), { from: 'info', to: 'debug' });
+    t.match(await logged(log, 'log level changed', 3), { from: 'info', to: 'debug' });
     // A child of the log that was made before: each request is told there.
     await fetch(`${app.endpoints.installer}/ready`);
     t.match(await logged(log, 'request', 1), { level: 'debug', route: '/ready' });

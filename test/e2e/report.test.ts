@@ -87,10 +87,10 @@ t.test('without the formatter everything else answers, and a job fails and says 
   );
   const id = await site.submit(QUERY, TABULAR);
   t.equal(await site.ended(id), 'failed');
-  t.equal(await site.stderr(id), 'blast_formatter is not installed here\n');
+  t.equal(await site.stderr(id), 'blast_formatter is not installed\n');
   t.equal((await site.call('GET', `/jobs/${id}/files`)).status, 403);
   const doctor = await longshore(['doctor', '--config', site.config]);
-  t.match(doctor.stdout, /^FAILED +BLAST\+ .*\n {2}wrong: reports: \/nowhere\/blast_formatter is not there$/m);
+  t.match(doctor.stdout, /^FAILED +BLAST\+ .*\n {2}problem: reports: \/nowhere\/blast_formatter does not exist$/m);
   t.match(doctor.stdout, /^ok +query jobs /m);
   for (const name of ['cache database', 'report database']) t.match(doctor.stdout, new RegExp(`^ok +${name} `, 'm'));
   const migrated = await longshore(['migrate', '--config', site.config]);

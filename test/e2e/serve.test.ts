@@ -55,7 +55,7 @@ t.test('a plugin host changes its log level at SIGUSR2, and takes over that of t
   const plugin = await running(t, ['plugin', '--config', file, '--id', 'genes']);
   const told = async (pattern: RegExp, signal: NodeJS.Signals): Promise<unknown> =>
     JSON.parse(await plugin.says(pattern, signal));
-  t.match(await told(/log level changes/, 'SIGUSR2'), { from: 'info', to: 'debug' });
+  t.match(await told(/log level changed/, 'SIGUSR2'), { from: 'info', to: 'debug' });
   const document = parse(await readFile(file, 'utf8')) as { containerCore: object };
   const containerCore = { ...document.containerCore, log: { level: 'warn' } };
   await writeFile(file, stringify({ ...document, containerCore }), { mode: 0o600 });
@@ -65,6 +65,6 @@ t.test('a plugin host changes its log level at SIGUSR2, and takes over that of t
   });
   await writeFile(file, 'no configuration', { mode: 0o600 });
   t.match(await told(/nothing was changed/, 'SIGHUP'), { level: 'error' });
-  t.match(await told(/log level changes/, 'SIGUSR2'), { from: 'warn', to: 'info' });
+  t.match(await told(/log level changed/, 'SIGUSR2'), { from: 'warn', to: 'info' });
   t.equal(await plugin.stop(), 0);
 });

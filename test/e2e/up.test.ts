@@ -19,7 +19,7 @@ t.test('one up per directory; a second start continues where the first stopped',
 
   const second = await longshore(['up', '--data', dir]);
   t.equal(second.code, 1);
-  t.match(second.stderr, `another 'longshore up' runs on ${dir}`);
+  t.match(second.stderr, `another 'longshore up' is running on ${dir}`);
 
   const api = new Api(first.endpoints.installer, await first.token('5'));
   const id = await api.upload(detailsOf('lightweight'), [{ name: 'any.bin', content: 'anything' }]);

@@ -88,7 +88,7 @@ t.test('where it is allowed, an upload is fetched, and finished after a kill -9 
       424,
       {
         status: 'failed-dependency',
-        message: `${elsewhere.url('/expired.bin').href} answered 403 (Forbidden); the link looks like a signed one that has expired: make a new one`,
+        message: `${elsewhere.url('/expired.bin').href} answered 403 (Forbidden); this looks like a signed link that has expired: create a new one`,
         dependency: expired,
       },
     ],

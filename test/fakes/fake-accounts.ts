@@ -13,7 +13,7 @@ export class FakeAccounts implements Accounts {
   };
 
   find: Accounts['find'] = async (ids, signal) => {
-    if (ids.length > 1_000) throw defect(`${ids.length} profiles asked for at once; at most 1000`);
+    if (ids.length > 1_000) throw defect(`${ids.length} profiles requested at once; at most 1000`);
     signal.throwIfAborted();
     return new Map([...this.#profiles].filter(([id]) => ids.includes(id)));
   };

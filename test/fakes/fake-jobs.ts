@@ -271,6 +271,6 @@ function crashed(row: FakeJobRow, now: number): FakeJobRow {
   const crashes = row.crashes + (row.alone ? 1 : 0);
   const after = { ...row, alone: true, crashes, runAt: now };
   if (!row.alone || crashes < CRASHES_ALONE) return { ...after, state: 'queued', again: false };
-  const message = `its worker died ${CRASHES_ALONE} times while it ran alone`;
+  const message = `its worker crashed ${CRASHES_ALONE} times while the job ran alone`;
   return { ...after, state: 'dead', failure: { kind: 'defect', message } };
 }

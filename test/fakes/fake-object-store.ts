@@ -49,7 +49,7 @@ export class FakeObjectStore implements ObjectStore {
       signal.throwIfAborted();
       const bytes = await collect(key, source, signal);
       if (options.size !== undefined && bytes.length !== options.size)
-        throw rejected(`${key}: the source has ${bytes.length} bytes, not the ${options.size} bytes announced`);
+        throw rejected(`${key}: the source has ${bytes.length} bytes, but ${options.size} bytes were announced`);
       const info = { key, size: bytes.length, etag: `fake-${++this.#puts}`, modified: new Date(this.#now()) };
       this.#objects.set(key, { info, bytes });
       this.changes.push({ kind: 'created', key });

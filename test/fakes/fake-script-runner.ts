@@ -68,5 +68,6 @@ const endOf = (code: number | string): ScriptEnd =>
 const unstarted = (end: ScriptEnd): ScriptResult => ({ end, stdout: [], stderrTail: '', durationMs: 0 });
 
 function throwIfAborted(spec: ScriptSpec, signal: AbortSignal): void {
-  if (signal.aborted) throw aborted(`${spec.program} was ended: ${messageOf(signal.reason)}`, { cause: signal.reason });
+  if (signal.aborted)
+    throw aborted(`${spec.program} was stopped: ${messageOf(signal.reason)}`, { cause: signal.reason });
 }

@@ -180,4 +180,4 @@ export class FakeUploads implements Uploads {
 const sum = (files: readonly FileEntry[]): number => files.reduce((bytes, file) => bytes + file.size, 0);
 
 const gone = (dataset: DatasetId): Error =>
-  transient(`the upload of dataset ${dataset} was given up: its reservation is gone`);
+  transient(`the upload of dataset ${dataset} was abandoned: its reservation is gone`);

@@ -8,7 +8,10 @@ export const CALLERS: readonly PromiseRow[] = [
     promise: 'Every route declares who may call it, and refuses everybody else.',
     heldBy: [
       { file: 'test/http/installer/authorization.test.ts', test: 'who may call …: … …' },
-      { file: 'test/http/installer/authorization.test.ts', test: 'the table has no row of a route that is not there' },
+      {
+        file: 'test/http/installer/authorization.test.ts',
+        test: 'the table has no row of a route that does not exist',
+      },
       { file: 'test/http/report/authorization.test.ts', test: 'who may call …: … …' },
       {
         file: 'test/http/access/authorization-first.test.ts',
@@ -48,7 +51,7 @@ export const CALLERS: readonly PromiseRow[] = [
     heldBy: [
       {
         file: 'test/http/kernel/auth/tokens.test.ts',
-        test: 'what decides who somebody is has the type that it must have, or is not there',
+        test: 'what decides who somebody is has the type that it must have, or does not exist',
       },
       {
         file: 'test/attack/caller-claims.test.ts',

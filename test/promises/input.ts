@@ -84,11 +84,11 @@ export const INPUT: readonly PromiseRow[] = [
   },
   {
     id: 'url-tells-nothing-inside',
-    promise: 'The answer to a URL does not tell a name that is not there from one that leads inside, or a port.',
+    promise: 'The answer to a URL does not tell a name that does not exist from one that leads inside, or a port.',
     heldBy: [
       {
         file: 'test/engine/adapters/remote/remote-http.test.ts',
-        test: 'what is not there, what is inside and what is at another port are told alike',
+        test: 'what does not exist, what is inside and what is at another port are told alike',
       },
     ],
   },

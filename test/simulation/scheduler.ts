@@ -221,7 +221,7 @@ export class Scheduler {
       case 'plugin time-out':
         this.#perhapsThenReject(
           waiting,
-          transient(`${name}: no answer in time`, { maxAttempts: PLUGIN_FAULT_ATTEMPTS }),
+          transient(`${name}: no response within the deadline`, { maxAttempts: PLUGIN_FAULT_ATTEMPTS }),
         );
         return;
       case 'thread death':

@@ -55,7 +55,7 @@ async function withChannel(work: (channel: Channel) => Promise<unknown>): Promis
 
 t.test('RabbitMQ: nothing declared, as configured, with other settings, refused', async (t) => {
   const where = `127.0.0.1:${rabbitmq.port}`;
-  const nothing = 'made at the first start: exchange changes-exchange, queue changes-queue';
+  const nothing = 'created at the first start: exchange changes-exchange, queue changes-queue';
   for (let times = 0; times < 2; times++)
     t.strictSame(await look(rabbitCheck(broker, systemClock)), { status: 'ok', where, says: nothing, problems: [] });
   await withChannel(async (channel) => {
@@ -64,7 +64,7 @@ t.test('RabbitMQ: nothing declared, as configured, with other settings, refused'
     channel.sendToQueue('changes-queue', Buffer.from('{}'));
     await channel.checkQueue('changes-queue');
   });
-  t.match(await look(rabbitCheck(broker, systemClock)), { status: 'ok', says: '1 messages wait', problems: [] });
+  t.match(await look(rabbitCheck(broker, systemClock)), { status: 'ok', says: '1 messages waiting', problems: [] });
   const other: RabbitOptions = {
     ...broker,
     exchange: { ...broker.exchange, type: 'fanout' },
@@ -73,20 +73,20 @@ t.test('RabbitMQ: nothing declared, as configured, with other settings, refused'
   t.strictSame((await look(rabbitCheck(other, systemClock))).problems, [
     {
       severity: 'fault',
-      wrong: 'exchange changes-exchange is there with other settings',
-      fix: 'make installer.queueBroker.global.exchange agree with the broker, or delete it there so that it is made anew',
+      problem: 'exchange changes-exchange exists with different settings',
+      fix: 'change installer.queueBroker.global.exchange to match the broker, or delete it there so that it is created again',
     },
     {
       severity: 'fault',
-      wrong: 'queue changes-queue is there with other settings',
-      fix: 'make installer.queueBroker.global.queue agree with the broker, or delete it there so that it is made anew',
+      problem: 'queue changes-queue exists with different settings',
+      fix: 'change installer.queueBroker.global.queue to match the broker, or delete it there so that it is created again',
     },
   ]);
   const stranger = await look(rabbitCheck({ ...broker, password: 'planted-password' }, systemClock));
   t.match(stranger, {
     status: 'failed',
     problems: [
-      { wrong: /ACCESS_REFUSED/, fix: /^correct installer\.queueBroker\.global\.connection\.username and password/ },
+      { problem: /ACCESS_REFUSED/, fix: /^correct installer\.queueBroker\.global\.connection\.username and password/ },
     ],
   });
   t.notMatch(JSON.stringify(stranger), /planted-password/);
@@ -119,17 +119,17 @@ t.test(
       systemClock,
     );
     const fix = /^below cn=databases,dc=example,dc=test there must be exactly one entry of this cn/;
-    t.match((await look(lookedUp)).problems, [{ wrong: /cn=genes .*: there is none$/, fix }]);
+    t.match((await look(lookedUp)).problems, [{ problem: /cn=genes .*: no such entry$/, fix }]);
     const classes = ['PostgresServiceContext'];
     // Port 9 of this machine: there is no database.
     const attributes = { pgConnectionParam: ['host=127.0.0.1', 'port=9', 'dbname=genes'] };
     slapd.put({ cn: 'genes', classes, attributes });
     t.match(await look(lookedUp), {
-      problems: [{ wrong: /database genes at 127\.0\.0\.1:9: .*ECONNREFUSED/, fix: /^nothing listens there/ }],
+      problems: [{ problem: /database genes at 127\.0\.0\.1:9: .*ECONNREFUSED/, fix: /^nothing is listening there/ }],
     });
     slapd.put({ cn: 'other', classes: ['applicationProcess'], attributes: {} });
     slapd.put({ cn: 'genes', classes, attributes, below: 'cn=other' });
-    t.match((await look(lookedUp)).problems, [{ wrong: /there are 2, and there must be one$/, fix }]);
+    t.match((await look(lookedUp)).problems, [{ problem: /found 2 entries, expected exactly one$/, fix }]);
     const secure = { servers: [{ host: '127.0.0.1', port: slapd.tlsPort }], baseDn: BASE_DN };
     const distrusting = new LdapDirectory({ ...secure, tls: { rejectUnauthorized: true } });
     t.match((await look(directoryCheck({ ...section, ...secure }, distrusting))).problems, [
@@ -148,7 +148,7 @@ t.test('Kafka: topics that are there, and topics that are not and cannot be made
   });
   t.match((await look(kafkaCheck(settings, ['import-triggers', 'share-triggers']))).problems, [
     {
-      wrong: /^topics are missing and may not be made by us \(.+\): share-triggers$/,
+      problem: /^topics are missing and this client may not create them \(.+\): share-triggers$/,
       fix: /kafka-topics\.sh --bootstrap-server .+ --create --topic share-triggers --partitions 6$/,
     },
   ]);
@@ -178,25 +178,25 @@ t.test('radosgw: bucket, secret, notifications', async (t) => {
   t.strictSame((await of({})).problems, [
     {
       severity: 'fault',
-      wrong: 'the bucket announces nothing of ObjectCreated and ObjectRemoved',
-      fix: 'give it a notification of s3:ObjectCreated:* and s3:ObjectRemoved:* into the exchange of installer.queueBroker',
+      problem: 'the bucket sends no notifications for ObjectCreated and ObjectRemoved',
+      fix: 'add a notification for s3:ObjectCreated:* and s3:ObjectRemoved:* to the exchange of installer.queueBroker',
     },
   ]);
   await withChannel((channel) => channel.assertExchange('notified', 'topic', { durable: true }));
   await radosgw.notifyAmqp(bucketName, { amqpPort: rabbitmq.port, exchange: 'notified', topic: 'changes' });
   t.match(await of({}), { status: 'ok', says: 'notifies arn:aws:sns:default::changes', problems: [] });
   t.match((await of({ bucketName: 'missing-bucket' })).problems, [
-    { wrong: /NoSuchBucket/, fix: /^make the bucket \(aws s3 mb s3:\/\/missing-bucket, / },
+    { problem: /NoSuchBucket/, fix: /^create the bucket \(aws s3 mb s3:\/\/missing-bucket, / },
   ]);
   const wrong = await of({ secretKey: 'planted-secret' });
   t.match(wrong.problems, [
-    { wrong: /SignatureDoesNotMatch/, fix: /^correct installer\.objectStore\.accessToken and secretKey/ },
+    { problem: /SignatureDoesNotMatch/, fix: /^correct installer\.objectStore\.accessToken and secretKey/ },
   ]);
   t.notMatch(JSON.stringify(wrong), /planted-secret/);
   t.match((await of({ https: true, server: { host: radosgw.host, port: radosgw.tlsPort } })).problems, [
     { fix: /authority that signed it into installer\.objectStore\.tlsOptions\.caFile$/ },
   ]);
   t.match((await of({ https: true })).problems, [
-    { fix: /^it does not speak TLS on this port: correct installer\.objectStore\.https/ },
+    { fix: /^it does not use TLS on this port: correct installer\.objectStore\.https/ },
   ]);
 });

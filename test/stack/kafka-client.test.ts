@@ -19,7 +19,7 @@ const signal = new AbortController().signal;
 // Most of each is waiting for a group to form: side by side they wait once.
 t.jobs = 8;
 
-const LOST = 'the event log cannot be read; trying again';
+const LOST = 'the event log cannot be read; retrying';
 
 /** The cluster behind TLS, as far as its first broker. */
 async function tlsServer(t: Test, cluster: KafkaCluster) {
@@ -67,7 +67,7 @@ t.test('a topic that is missing and cannot be made is named once, and used where
     {
       level: 'warn',
       topics: ['missing'],
-      msg: 'topics of the event log are missing and cannot be created by us: create them',
+      msg: 'topics of the event log are missing and this client cannot create them; create them manually',
     },
   ]);
   t.equal(linesOf(file).length, 1);
@@ -137,7 +137,7 @@ t.test('a reader whose client has fallen silent starts over', async (t) => {
   cluster.pause();
   t.teardown(() => cluster.continue());
   t.match(await logged(file, LOST, 1), {
-    err: { message: 'nothing was heard of the group for 5500 ms', kind: 'transient' },
+    err: { message: 'no message from the consumer group for 5500 ms', kind: 'transient' },
   });
   cluster.continue();
   await log.publish([eventOf('silent', 2)], signal);

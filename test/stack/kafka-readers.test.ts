@@ -164,6 +164,6 @@ t.test('a reader says that it joined, and nothing louder, when all is well', asy
   for (const line of readFileSync(file, 'utf8').trim().split('\n')) lines.push(JSON.parse(line));
   t.same(
     lines.map(({ level, msg }) => [level, msg]),
-    [['info', 'joined the readers of the event log']],
+    [['info', 'joined the consumer group of the event log']],
   );
 });

@@ -187,7 +187,7 @@ t.test('a cluster that hangs holds publishing and reading up, and loses nothing'
   await t.rejects(log.probe(AbortSignal.timeout(200)), 'health says that it does not answer');
   const published = log.publish([eventOf(channel, 2)], signal);
   // By then every request of both has timed out.
-  await logged(file, 'the event log cannot be read; trying again', 1);
+  await logged(file, 'the event log cannot be read; retrying', 1);
   cluster.continue();
   await published;
   await reader.until((seen) => seen.includes(2));

@@ -139,7 +139,7 @@ t.test('a search that fails leaves nothing, and says why', async (t) => {
   const failing = (file: string, db = 'n') => command('--program', 'blastn', '--db', db, '--query', file);
   const rejects = (promise: Promise<unknown>, message: RegExp | string, kind = 'rejected') =>
     t.rejects(promise, { kind, message });
-  await rejects(failing(join(dir, 'empty')), `blastn found nothing to search for in ${join(dir, 'empty')}`);
+  await rejects(failing(join(dir, 'empty')), `blastn found no sequences in ${join(dir, 'empty')}`);
   await rejects(failing(join(dir, 'bad')), /^blastn ended with code 1: BLAST query error: /);
   await rejects(failing(join(dir, 'nothing')), /^--query .*nothing cannot be read: ENOENT/);
   await rejects(failing(join(dir, 'n.query'), 'x'), /^the nucleotide database 'x' cannot be used: there is no /);
@@ -154,13 +154,13 @@ t.test('a job that another program has not finished is not written over', async 
   const id = idIn(t, await command(...args));
   const file = join(root, id, 'job.json');
   await writeFile(file, (await readFile(file, 'utf8')).replace('complete', 'failed'));
-  await t.rejects(command(...args), { kind: 'rejected', message: `query job ${id} is there already, and is failed` });
+  await t.rejects(command(...args), { kind: 'rejected', message: `query job ${id} already exists, and is failed` });
 });
 
 t.test('programs are those of the configured directory, and their absence is told', async (t) => {
   const { dir, command } = await setup(t, { blastBin: '/nowhere' });
   await t.rejects(command('--program', 'blastn', '--db', 'n', '--query', join(dir, 'n.query')), {
-    ...{ kind: 'transient', unreachable: true, message: '/nowhere/blastn is not there; NCBI BLAST+ is needed' },
+    ...{ kind: 'transient', unreachable: true, message: '/nowhere/blastn does not exist; NCBI BLAST+ is required' },
   });
 });
 

@@ -240,7 +240,7 @@ t.test('over TLS, with a certificate that is verified', async (t) => {
 t.test('what is wrong is said: the password, the server, settings that differ', async (t) => {
   const at = await setup();
   const wrong = at.open({ password: 'not-the-word' });
-  await t.rejects(wrong.probe(signal), { kind: 'transient', message: /refuses the user: .*ACCESS_REFUSED/ });
+  await t.rejects(wrong.probe(signal), { kind: 'transient', message: /rejects the user: .*ACCESS_REFUSED/ });
   const failure = await wrong.probe(signal).catch((error: unknown) => error);
   t.notMatch(inspect(failure, { depth: 10, showHidden: true }), 'not-the-word');
   const port = await freePort();
@@ -253,7 +253,7 @@ t.test('what is wrong is said: the password, the server, settings that differ', 
   const stop = new AbortController();
   const differs = { ...at.options, exchange: { ...at.options.exchange, type: 'fanout' as const } };
   const consuming = new RabbitChangeQueue(differs, systemClock, log).consume(async () => undefined, stop.signal);
-  t.match(await said, /PRECONDITION[-_]FAILED.*make the configuration agree with the broker/);
+  t.match(await said, /PRECONDITION[-_]FAILED.*change the configuration to match the broker/);
   stop.abort();
   await consuming;
 });
@@ -262,7 +262,7 @@ t.test('a broker that hangs is given up after the time-out', async (t) => {
   const at = await setup();
   server.pause();
   const waiting = at.open({ timeoutMs: 300 }).probe(signal);
-  await t.rejects(waiting, { kind: 'transient', unreachable: true, message: /no answer within 300 ms|ETIMEDOUT/ });
+  await t.rejects(waiting, { kind: 'transient', unreachable: true, message: /no response within 300 ms|ETIMEDOUT/ });
   const stop = new AbortController();
   const probing = at.open().probe(stop.signal);
   stop.abort(new Error('no longer wanted'));

@@ -117,16 +117,16 @@ t.test('a database that was made anew in another order fails the job with that r
   await rebuild();
   const job = await site.submit(id, TABULAR);
   t.equal(await site.ended(job), 'failed');
-  t.equal(await site.stderr(job), `a database was made anew since the query job ${id} searched it\n`);
+  t.equal(await site.stderr(job), `a database was rebuilt since the query job ${id} searched it\n`);
 });
 
 t.test('a formatter that ends as it should not fails the job, leaves nothing, and may try again', async (t) => {
   const cases: readonly (readonly [string, RegExp])[] = [
     ['kill -9 $$', /^blast_formatter was killed by SIGKILL$/],
     ['ln -s /dev/full report.tsv', /^blast_formatter (ended with exit code \d+|was killed by \w+)$/],
-    ['exec head -c 5000000 /dev/zero >report.tsv', /^the report is larger than the 4194304 bytes that it may have$/],
+    ['exec head -c 5000000 /dev/zero >report.tsv', /^the report is larger than the 4194304 bytes allowed$/],
     ['for i in 1 2 3; do head -c 2000000 /dev/zero >file$i; done; sleep 60', /^the report is larger than the 4194304 /],
-    ['echo slow >&2; sleep 60', /^blast_formatter took longer than the 8 s that it may take$/],
+    ['echo slow >&2; sleep 60', /^blast_formatter took longer than the 8 s allowed$/],
   ];
   // Another report for each, all of them at once but for what the formatter is told to do first.
   for (const [at, [script, reason]] of cases.entries()) {

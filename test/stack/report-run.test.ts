@@ -107,7 +107,7 @@ t.test('a database that was made anew in another order fails the job before it i
   const { make, spec, store } = await setup(t);
   await makeDatabase({ ...spec, sequences: spec.sequences.toReversed() });
   const { outcome } = await make({ formatType: 'tabular' });
-  const reason = `a database was made anew since the query job ${QUERY} searched it`;
+  const reason = `a database was rebuilt since the query job ${QUERY} searched it`;
   t.match(outcome, { kind: 'failed', reason, stderr: `${reason}\n` });
   t.strictSame(store.keys(), []);
 });
@@ -121,7 +121,7 @@ t.test('a report over its limit is ended by the system, or by us when it is many
     const { outcome } = await make({ formatType });
     t.match(outcome, {
       kind: 'failed',
-      reason: `the report is larger than the ${maxOutputBytes} bytes that it may have`,
+      reason: `the report is larger than the ${maxOutputBytes} bytes allowed`,
     });
     t.strictSame(store.keys(), []);
   }
@@ -134,7 +134,7 @@ t.test('a formatter that hangs, writes to a full device, is killed or is not the
     return blastBin;
   };
   for (const [script, maxDurationMs, reason] of [
-    ['echo slow >&2; sleep 1000', 300, 'blast_formatter took longer than the 0.3 s that it may take'],
+    ['echo slow >&2; sleep 1000', 300, 'blast_formatter took longer than the 0.3 s allowed'],
     [
       'ln -s /dev/full report.tsv; exec /usr/bin/blast_formatter "$@"',
       60_000,
@@ -149,7 +149,7 @@ t.test('a formatter that hangs, writes to a full device, is killed or is not the
     t.strictSame(store.keys(), []);
   }
   const { make } = await setup(t, { blastBin: t.testdir({}) });
-  t.match((await make({})).outcome, { kind: 'failed', reason: 'blast_formatter is not installed here' });
+  t.match((await make({})).outcome, { kind: 'failed', reason: 'blast_formatter is not installed' });
 });
 
 t.test('the formatter sees no variable but its own', async (t) => {

@@ -57,19 +57,19 @@ t.test('an entry that names no database is refused, and what is wrong with it is
   for (const [name, fault] of Object.entries({
     'no-host': 'its pgConnectionParam names no host',
     'no-name': 'its pgConnectionParam names no dbname',
-    'odd-port': "its port '0' is none of 1 to 65535",
+    'odd-port': "its port '0' is not from 1 to 65535",
     'other-uri': "its labeledURI 'https://example.test/genes' is not of the form postgresql://host:port/name",
     'bare-uri': "its labeledURI 'postgresql://example.test' is not of the form postgresql://host:port/name",
     oracle: 'it is an Oracle service; only PostgreSQL is supported',
-    nothing: 'it is no PostgresServiceContext and has no labeledURI',
+    nothing: 'it is not a PostgresServiceContext and has no labeledURI',
   }))
     await t.rejects(directory().find(name, signal), {
       kind: 'transient',
       unreachable: true,
       message: `directory entry cn=${name} below ${BASE_DN} (cn=${name},${BASE_DN}): ${fault}`,
     });
-  await t.rejects(directory().find('twice', signal), { message: /there are 2, and there must be one$/ });
-  await t.rejects(directory().find('absent', signal), { message: /cn=absent .*: there is none$/ });
+  await t.rejects(directory().find('twice', signal), { message: /found 2 entries, expected exactly one$/ });
+  await t.rejects(directory().find('absent', signal), { message: /cn=absent .*: no such entry$/ });
 });
 
 t.test('a name is a value, whatever it is made of', async (t) => {
@@ -85,7 +85,7 @@ t.test('servers are tried in their order', async (t) => {
   await t.rejects(directory({ servers: [nobody] }).probe(signal), {
     kind: 'transient',
     unreachable: true,
-    message: new RegExp(`^no directory server answers \\(127\\.0\\.0\\.1:${nobody.port}: .*ECONNREFUSED`),
+    message: new RegExp(`^no directory server responds \\(127\\.0\\.0\\.1:${nobody.port}: .*ECONNREFUSED`),
   });
 });
 

@@ -40,7 +40,7 @@ t.test('top shows lanes, dependencies and daemons, and leaves the terminal as it
       /^lane .*\n(.*\n)*import +\d+\/10 .* \d\.?\d* +\d.*\n(.*\n)*daemon .*\n(.*\n)*q quits$/m,
     );
     t.match(seen, /^longshore top {3}http:\/\/127\.0\.0\.1:\d+ {3}version \S+ {3}healthy {3}up /m, name);
-    t.match(seen, /^11 of 11 dependencies work: /m);
+    t.match(seen, /^11 of 11 dependencies are healthy: /m);
     t.notMatch(seen, /what was there before/);
     await end();
     await terminal.until(/^what was there before\n(.*\n)*\$ $/m);
@@ -67,7 +67,7 @@ t.test('top says that the server is away, and goes on when it is back', async (t
   await terminal.type(`longshore top --data ${dir} --interval 0.2`);
   await terminal.until(/^lane /m);
   t.equal(await app.stop(), 0);
-  const away = await terminal.until(/^no answer since \d\d:\d\d:\d\d, trying again: http/m);
+  const away = await terminal.until(/^no answer since \d\d:\d\d:\d\d, retrying: http/m);
   t.match(away, /^import +\d+\/10/m, 'what it was remains to be seen');
   app = await up(file, dir, ['--port-base', base]);
   t.notMatch(await terminal.until(/healthy(.*\n)memory /), /no answer/);
@@ -144,7 +144,7 @@ t.test('Ctrl-C ends the following, not the dataset, and says so', async (t) => {
   await terminal.key('C-c');
   t.match(
     await terminal.until(/^next: /m),
-    /^\[#{6}.*\n.*longshore watch: stopped by SIGINT\nnext: the dataset goes on by itself; 'longshore watch ID' follows it again$/m,
+    /^\[#{6}.*\n.*longshore watch: stopped by SIGINT\nnext: the server continues to process the dataset; 'longshore watch ID' follows it again$/m,
   );
   await terminal.type(STATE);
   t.match(await terminal.until(/^code \d/m), /^code 1, (icanon echo|echo icanon)$/m);

@@ -29,7 +29,7 @@ const PAGES: Readonly<Record<Service, Page>> = {
       codes: 'Status codes',
       admin: 'Administrator records',
       ours: 'Calls beyond the contract',
-      lifecycle: 'Actor',
+      lifecycle: 'Lifecycle',
       authentication: 'Authentication',
       errors: 'Errors',
       limits: 'Limits',

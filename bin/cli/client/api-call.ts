@@ -34,7 +34,7 @@ export async function callApi({ server, path, ...init }: ApiCall, signal: AbortS
 const isTimeout = (reason: unknown): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';
 
 const silent = (server: string, cause: unknown): Failure =>
-  new Failure('transient', `${server}: no answer in time`, { cause, unreachable: true });
+  new Failure('transient', `${server}: no response within the deadline`, { cause, unreachable: true });
 
 /** For calls with a short response. */
 export const withDeadline = (signal: AbortSignal, ms = CALL_MS): AbortSignal =>

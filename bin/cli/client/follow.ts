@@ -33,7 +33,7 @@ type FollowIo = Pick<CommandIo, 'out' | 'err' | 'errTerminal'>;
 export function deadlineOf({ deadline: text }: FollowValues): number | undefined {
   if (text === undefined) return undefined;
   const ms = parseDuration(text);
-  if (ms === undefined) throw new UsageError(`--deadline '${text}': a duration such as 90s or 10m is needed`);
+  if (ms === undefined) throw new UsageError(`--deadline '${text}': must be a duration such as 90s or 10m`);
   return ms;
 }
 
@@ -49,7 +49,7 @@ export async function follow(
   using watcher = watcherFor(dataset, values, io, clock);
   const ms = deadlineOf(values);
   if (ms === undefined) return await watchDataset(client, dataset, watcher, clock, signal);
-  const late = (): Failure => new Failure('transient', `${dataset}: it has not ended within ${values.deadline}`);
+  const late = (): Failure => new Failure('transient', `${dataset}: not finished within ${values.deadline}`);
   using limit = deadline(clock, ms, signal, late);
   return await watchDataset(client, dataset, watcher, clock, limit.signal);
 }
@@ -66,7 +66,7 @@ function watcherFor(dataset: string, values: FollowValues, io: FollowIo, clock: 
   if (io.errTerminal) return drawing(new LiveLines(io.errTerminal), io, clock);
   return {
     changed: (progress) => io.err(`${progress.done}/${progress.steps.length} ${oneLine(progressLine(progress))}\n`),
-    away: (reason) => io.err(`no answer, trying again: ${oneLine(reason)}\n`),
+    away: (reason) => io.err(`no response, retrying: ${oneLine(reason)}\n`),
     [Symbol.dispose]() {},
   };
 }
@@ -99,7 +99,7 @@ function drawing(lines: LiveLines, io: FollowIo, clock: Clock): Watcher & Dispos
     },
     away(reason) {
       cancel();
-      draw(`no answer, trying again: ${oneLine(reason)}`);
+      draw(`no response, retrying: ${oneLine(reason)}`);
     },
     [Symbol.dispose]() {
       cancel();

@@ -106,7 +106,7 @@ export class InstallerClient {
   ): Promise<void> {
     const path = typeof which === 'string' ? which : `documents/${encodeURIComponent(which.document)}`;
     const response = await this.#call(`${pathOf(dataset)}/files/${path}`, {}, signal);
-    if (!response.body) throw new Failure('transient', 'the server sent no body');
+    if (!response.body) throw new Failure('transient', 'the server sent an empty response');
     const partial = `${file}.partial`;
     const counted = countedBy(received, lengthOf(response));
     try {

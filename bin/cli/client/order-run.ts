@@ -29,7 +29,7 @@ export async function runToItsEnd<Run extends ReportedRun>(
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.3, LONGEST_PAUSE_MS)) {
     const { current, last } = await runs(signal);
     if (last && last.started !== before?.started) return last;
-    if (!current) throw new Failure('transient', 'the server knows nothing of the run any more; was it started anew?');
+    if (!current) throw new Failure('transient', 'the server no longer knows the run; was the server restarted?');
     tell(current, before);
     await clock.sleep(pause, signal);
   }

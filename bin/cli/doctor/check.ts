@@ -4,7 +4,7 @@
 export interface Problem {
   readonly severity: 'fault' | 'warning';
   /** A sentence without secrets. */
-  readonly wrong: string;
+  readonly problem: string;
   /** What the operator should do about it. */
   readonly fix: string;
 }
@@ -28,8 +28,8 @@ export interface Check {
   readonly explain: (error: unknown) => string;
 }
 
-export const fault = (wrong: string, fix: string): Problem => ({ severity: 'fault', wrong, fix });
-export const warning = (wrong: string, fix: string): Problem => ({ severity: 'warning', wrong, fix });
+export const fault = (problem: string, fix: string): Problem => ({ severity: 'fault', problem, fix });
+export const warning = (problem: string, fix: string): Problem => ({ severity: 'warning', problem, fix });
 
 /** As written in a URL. */
 export const hostPort = ({ host, port }: { readonly host: string; readonly port: number }): string =>

@@ -8,7 +8,7 @@ import { withConnection } from '../../../engine/adapters/postgres/with-connectio
 import { Failure } from '../../../engine/runtime/failure.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
 import { type Check, type Findings, fault, hostPort, type Problem } from './check.ts';
-import { networkMend } from './error-codes.ts';
+import { networkFix } from './error-codes.ts';
 
 /** One use of a database. */
 export interface DatabaseUse {
@@ -44,7 +44,7 @@ export function databaseCheck({ uses, where, locate, explainLocate }: DatabaseCh
   return {
     name: uses.map(({ name }) => name).join(', '),
     where,
-    tried: 'logged in, read version, clock and schemas',
+    tried: 'log in, read version, clock and schemas',
     async look(signal) {
       options = undefined;
       options = await locate(signal);
@@ -63,14 +63,11 @@ async function lookInto(sql: Sql, uses: readonly DatabaseUse[], clock: Clock): P
        has_database_privilege(current_database(), 'create') as creates`,
   );
   const after = clock.now();
-  if (!server) throw new Error('a select without a table gave no row');
+  if (!server) throw new Error('a select without a table returned no row');
   const problems: Problem[] = [];
   if (server.number < OLDEST * 10_000)
     problems.push(
-      fault(
-        `PostgreSQL ${server.version} is too old`,
-        `upgrade it to ${OLDEST} or later; 18 is what this is tested with`,
-      ),
+      fault(`PostgreSQL ${server.version} is too old`, `upgrade it to ${OLDEST} or later; 18 is the tested version`),
     );
   // The server read its clock at an unknown time between our two readings.
   const skewMs = Math.max(before - server.now, server.now - after, 0);
@@ -78,7 +75,7 @@ async function lookInto(sql: Sql, uses: readonly DatabaseUse[], clock: Clock): P
     problems.push(
       fault(
         `its clock is ${Math.round(skewMs / 1000)} s ${server.now > after ? 'ahead of' : 'behind'} that of this machine`,
-        'have both set by NTP: due times, tokens and retention are judged by either',
+        'synchronize both with NTP: due times, tokens and retention depend on both',
       ),
     );
   for (const use of uses) problems.push(...(await lookAtSchema(sql, use, server)));
@@ -103,7 +100,7 @@ async function lookAtSchema(
   if (found && !found.usable)
     return [
       fault(
-        `${what} may not be used by role ${role}`,
+        `${what} cannot be used by role ${role}`,
         `as its owner: GRANT ALL ON SCHEMA ${quoted(schema)} TO ${quoted(role)};`,
       ),
     ];
@@ -135,7 +132,7 @@ async function lookAtSchema(
     if ((error as { readonly code?: unknown }).code !== '42501') throw error;
     return [
       fault(
-        `${what}: role ${role} may not read its tables`,
+        `${what}: role ${role} has no privilege to read its tables`,
         `make ${role} their owner: REASSIGN OWNED, or ALTER TABLE .. OWNER TO`,
       ),
     ];
@@ -155,16 +152,16 @@ function explain(error: unknown, { database, user, host }: PostgresOptions, key:
     case '42501':
       return `as a superuser: GRANT CONNECT ON DATABASE ${quoted(database)} TO ${quoted(user)};`;
     case '53300':
-      return `raise max_connections on ${host}, or lower the poolSize of those that use it`;
+      return `raise max_connections on ${host}, or lower the poolSize of its clients`;
     case '57P03':
-      return 'it is starting up, shutting down or recovering: wait, and look into its log';
+      return 'it is starting up, shutting down or recovering: wait, and check its log';
     default:
   }
   return (
-    networkMend(error, { server: 'PostgreSQL', key: `${key}.server`, tls }) ??
+    networkFix(error, { server: 'PostgreSQL', key: `${key}.server`, tls }) ??
     (error instanceof Failure && sqlState(error) === undefined
-      ? `look into the log of PostgreSQL; check ${key}.tls: a server without TLS refuses it`
-      : 'look into the log of PostgreSQL')
+      ? `check the log of PostgreSQL; check ${key}.tls: a server without TLS rejects it`
+      : 'check the log of PostgreSQL')
   );
 }
 

@@ -35,7 +35,7 @@ export async function databaseChecks(
   parts: DatabaseChecksParts,
 ): Promise<readonly Check[]> {
   const { installer, report, access } = configuration;
-  const migrate = `longshore migrate --config ${parts.file} (serve does it too when it starts)`;
+  const migrate = `longshore migrate --config ${parts.file} (serve also does this at startup)`;
   const wanted: Wanted[] = [
     ours(cacheConnection(installer.cacheDb), {
       name: 'cache database',

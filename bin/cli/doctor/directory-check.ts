@@ -3,7 +3,7 @@
 import type { Configuration } from '../../../config/configuration.ts';
 import type { Directory } from '../../../engine/ports/directory.ts';
 import { type Check, hostPort } from './check.ts';
-import { networkMend } from './error-codes.ts';
+import { networkFix } from './error-codes.ts';
 
 type Ldap = NonNullable<Configuration['installer']['ldap']>;
 
@@ -13,7 +13,7 @@ const PLACE = {
   tls: { switch: 'installer.ldap.tls', options: 'installer.ldap.tlsOptions' },
 } as const;
 
-const SILENT = 'see that it answers, and lets anonymous clients read its root entry; look into its log';
+const SILENT = 'make sure that it responds and lets anonymous clients read its root entry; check its log';
 
 export const directoryCheck = (section: Ldap, directory: Directory): Check => ({
   name: 'directory',
@@ -23,14 +23,14 @@ export const directoryCheck = (section: Ldap, directory: Directory): Check => ({
     await directory.probe(signal);
     return { problems: [] };
   },
-  explain: (error) => networkMend(error, PLACE) ?? SILENT,
+  explain: (error) => networkFix(error, PLACE) ?? SILENT,
 });
 
 /** What to do when an entry was not found, or names no database. */
 export function explainEntry(section: Ldap | undefined): (error: unknown) => string {
   const below = section?.baseDn ?? '(installer.ldap.baseDn)';
   return (error) =>
-    networkMend(error, PLACE) ??
+    networkFix(error, PLACE) ??
     // Errors in an entry are detected by our own code and have no cause.
     (error instanceof Error && error.cause !== undefined ? SILENT : undefined) ??
     `below ${below} there must be exactly one entry of this cn that anonymous clients may read: a PostgresServiceContext with pgConnectionParam host=.., port=.., dbname=.., or labeledURI postgresql://host:port/name`;

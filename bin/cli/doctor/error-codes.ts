@@ -41,24 +41,24 @@ const NO_WAY = new Set([
 const CUT = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 /** Undefined when the error is not a network error. */
-export function networkMend(error: unknown, { server, start = server, key, tls }: Place): string | undefined {
+export function networkFix(error: unknown, { server, start = server, key, tls }: Place): string | undefined {
   const code = codeOf(error);
   if (code === undefined) return undefined;
   if (code === 'ECONNREFUSED')
-    return `nothing listens there: start ${start}, or correct ${key}; check that ${server} listens on this address and not on another`;
-  if (NAME.has(code)) return `the name is not known here: correct ${key}, or the name service of this machine`;
-  if (NO_WAY.has(code)) return `no way there: check ${key}, the network between, and firewalls`;
+    return `nothing is listening there: start ${start}, or correct ${key}; check that ${server} listens on this address`;
+  if (NAME.has(code)) return `the name cannot be resolved: correct ${key}, or the DNS settings of this machine`;
+  if (NO_WAY.has(code)) return `it cannot be reached: check ${key}, the network and firewalls`;
   if (code === 'EACCES' || code === 'EPERM') return `this machine forbids the connection: check its firewall`;
   const how = tls ?? { switch: key, options: key };
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return `its certificate is for another name: put a name of the certificate into ${key}`;
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
-    return `renew its certificate, or set the clocks: it is not valid today`;
+    return `its certificate is not valid now: renew it, or correct the clocks`;
   if (/CERT|SIGNED|ISSUER|VERIFY/.test(code))
     return `its certificate is not trusted: put the PEM file of the authority that signed it into ${how.options}.caFile`;
   if (code === 'EPROTO' || code.startsWith('ERR_SSL'))
-    return `it does not speak TLS on this port: correct ${how.switch}, or the port in ${key}`;
+    return `it does not use TLS on this port: correct ${how.switch}, or the port in ${key}`;
   if (CUT.has(code))
-    return `it closes the connection: look into the log of ${server}; check ${how.switch}, and that the port in ${key} is that of ${server}`;
+    return `it closes the connection: check the log of ${server}; check ${how.switch}, and that the port in ${key} is that of ${server}`;
   return undefined;
 }

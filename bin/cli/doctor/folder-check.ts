@@ -23,9 +23,9 @@ const GIB = 1024 ** 3;
 export const folderCheck = (options: FolderOptions): Check => ({
   name: options.name,
   where: options.path,
-  tried: 'looked for it, its permissions and its free space',
+  tried: 'check that it exists, its permissions and its free space',
   look: () => look(options),
-  explain: () => 'look at it by hand: is its disk mounted and well?',
+  explain: () => 'inspect it: is its disk mounted and healthy?',
 });
 
 async function look({ path, key, made, wantedBytes }: FolderOptions): Promise<Findings> {
@@ -33,11 +33,11 @@ async function look({ path, key, made, wantedBytes }: FolderOptions): Promise<Fi
   const folder = made ? await firstThere(path) : path;
   const isFolder = await stat(folder).then(
     (found) => found.isDirectory(),
-    (error: unknown) => codeOf(error) ?? 'no reason is given',
+    (error: unknown) => codeOf(error) ?? 'no reason given',
   );
   if (typeof isFolder === 'string')
-    return { problems: [fault(`it is not there (${isFolder})`, `make it, or mount what belongs there${elsewhere}`)] };
-  if (!isFolder) return { problems: [fault(`${folder} is no folder`, `move it away${elsewhere}`)] };
+    return { problems: [fault(`it does not exist (${isFolder})`, `create it, or mount its file system${elsewhere}`)] };
+  if (!isFolder) return { problems: [fault(`${folder} is not a folder`, `move it away${elsewhere}`)] };
   const closed = await access(folder, constants.R_OK | constants.W_OK | constants.X_OK).then(
     () => undefined,
     (error: unknown) => codeOf(error),
@@ -45,11 +45,11 @@ async function look({ path, key, made, wantedBytes }: FolderOptions): Promise<Fi
   if (closed !== undefined)
     return {
       problems: [
-        fault(`${folder} cannot be written (${closed})`, `let user id ${process.getuid?.()} write there${elsewhere}`),
+        fault(`${folder} is not writable (${closed})`, `let user id ${process.getuid?.()} write there${elsewhere}`),
       ],
     };
   const { says, problems } = roomOf(await statfs(folder), wantedBytes, elsewhere);
-  return { says: folder === path ? says : `${says}; it will be made`, problems };
+  return { says: folder === path ? says : `${says}; it will be created`, problems };
 }
 
 /** The folder, or its nearest existing ancestor. */
@@ -71,14 +71,14 @@ export function roomOf(
 ): { readonly says: string; readonly problems: readonly Problem[] } {
   const freeBytes = bavail * bsize;
   const says = `${gib(freeBytes)} free`;
-  const fix = `make room${elsewhere}`;
+  const fix = `free some space${elsewhere}`;
   const problems = [
     ...(freeBytes === 0 ? [fault('its disk is full', fix)] : []),
     ...(freeBytes > 0 && freeBytes < wantedBytes
       ? [warning(`${says}, less than the ${gib(wantedBytes)} it may need at once`, fix)]
       : []),
     // Some file systems do not count inodes.
-    ...(files > 0 && ffree === 0 ? [fault('its disk takes no more files', fix)] : []),
+    ...(files > 0 && ffree === 0 ? [fault('its disk has no free inodes', fix)] : []),
   ];
   return { says, problems };
 }

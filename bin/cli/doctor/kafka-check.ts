@@ -4,7 +4,7 @@ import { KafkaAdmin } from '../../../engine/adapters/kafka/kafka-admin.ts';
 import type { KafkaSettings } from '../../../engine/adapters/kafka/kafka-options.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { type Check, fault, hostPort } from './check.ts';
-import { networkMend } from './error-codes.ts';
+import { networkFix } from './error-codes.ts';
 
 /** Suggested partitions of a topic that an operator creates: the number of processes that can share a lane. */
 const PARTITIONS = 6;
@@ -15,7 +15,7 @@ export function kafkaCheck(settings: KafkaSettings, topics: readonly string[]): 
   return {
     name: 'log broker',
     where: servers.join(', '),
-    tried: `asked for the topics of the lanes`,
+    tried: `look up the topics of the lanes`,
     async look(signal) {
       await using admin = new KafkaAdmin(settings, silentLogger());
       const { partitions, missing, refused } = await admin.inspect(topics, signal);
@@ -26,17 +26,19 @@ export function kafkaCheck(settings: KafkaSettings, topics: readonly string[]): 
       const counts = topics.flatMap((topic) => (partitions.has(topic) ? [`${topic} ${partitions.get(topic)}`] : []));
       const says = [
         ...(counts.length > 0 ? [`partitions: ${counts.join(', ')}`] : []),
-        ...(missing.length > 0 && refused === undefined ? [`made at the first start: ${missing.join(', ')}`] : []),
+        ...(missing.length > 0 && refused === undefined ? [`created at the first start: ${missing.join(', ')}`] : []),
       ].join('; ');
       if (refused === undefined) return { says, problems: [] };
-      const fix = `at least one partition for each process that shall share a lane: ${commands.join('; ')}`;
+      const fix = `create them with at least one partition per process that shares a lane: ${commands.join('; ')}`;
       return {
         says,
-        problems: [fault(`topics are missing and may not be made by us (${refused}): ${missing.join(', ')}`, fix)],
+        problems: [
+          fault(`topics are missing and this client may not create them (${refused}): ${missing.join(', ')}`, fix),
+        ],
       };
     },
     explain: (error) =>
-      networkMend(error, {
+      networkFix(error, {
         server: 'Kafka',
         key: `${KEY}.servers`,
         tls: { switch: `${KEY}.tls`, options: `${KEY}.tlsOptions` },

@@ -1,7 +1,7 @@
 // Checks the key set of the issuer of the bearer tokens.
 
 import { type Check, fault } from './check.ts';
-import { networkMend } from './error-codes.ts';
+import { networkFix } from './error-codes.ts';
 import { httpAnswer } from './http-answer.ts';
 
 const KEY = 'containerCore.authentication.oauth.jwksUrl';
@@ -9,7 +9,7 @@ const KEY = 'containerCore.authentication.oauth.jwksUrl';
 export const keySetCheck = (url: string): Check => ({
   name: 'token issuer',
   where: new URL(url).host,
-  tried: 'read its key set',
+  tried: 'fetch its key set',
   async look(signal) {
     const answer = await httpAnswer(url, 5, signal);
     const keys = answer.status === 200 ? keysOf(answer.json) : undefined;
@@ -17,17 +17,17 @@ export const keySetCheck = (url: string): Check => ({
       return {
         problems: [
           fault(
-            `it answers ${answer.status} and no key set`,
+            `it responds with ${answer.status} and no key set`,
             `correct ${KEY}; the issuer's discovery document names it as jwks_uri`,
           ),
         ],
       };
     return keys === 0
-      ? { problems: [fault('its key set is empty', 'look into the issuer: no token can be verified')] }
+      ? { problems: [fault('its key set is empty', 'check the issuer: no token can be verified')] }
       : { says: `${keys} key${keys === 1 ? '' : 's'}`, problems: [] };
   },
   explain: (error) =>
-    networkMend(error, { server: 'the issuer', key: KEY, tls: { switch: KEY, options: 'NODE_EXTRA_CA_CERTS' } }) ??
+    networkFix(error, { server: 'the issuer', key: KEY, tls: { switch: KEY, options: 'NODE_EXTRA_CA_CERTS' } }) ??
     `check ${KEY}`,
 });
 

@@ -7,7 +7,7 @@ import { S3Reader } from '../../../engine/adapters/s3/s3-reader.ts';
 import { messageOf } from '../../../engine/runtime/failure.ts';
 import { storeData } from '../../compose/store-reader.ts';
 import { type Check, type Findings, fault, hostPort, type Problem, warning } from './check.ts';
-import { codeOf, networkMend } from './error-codes.ts';
+import { codeOf, networkFix } from './error-codes.ts';
 import { folderCheck } from './folder-check.ts';
 
 const KEY = 'installer.objectStore';
@@ -32,7 +32,7 @@ export function objectStoreCheck({
 const bucketCheck = (options: S3Options): Check => ({
   name: 'object store',
   where: `${hostPort(options)}/${options.bucket}`,
-  tried: 'listed the bucket, read its notifications',
+  tried: 'list the bucket, read its notifications',
   async look(signal) {
     using connection = new S3Connection(options);
     await new S3Reader(connection).probe(signal);
@@ -56,7 +56,7 @@ async function notifications(connection: S3Connection, signal: AbortSignal): Pro
   } catch (error) {
     signal.throwIfAborted();
     const fix =
-      'see for yourself that the bucket announces what is created and removed to the exchange of installer.queueBroker';
+      'check manually that the bucket sends notifications of created and removed objects to the exchange of installer.queueBroker';
     return { problems: [warning(`its notifications cannot be read: ${messageOf(error)}`, fix)] };
   }
   const silent = NEEDED.filter((kind) => !found.some(({ events }) => events.some((event) => event.includes(kind))));
@@ -64,8 +64,8 @@ async function notifications(connection: S3Connection, signal: AbortSignal): Pro
     silent.length > 0
       ? [
           fault(
-            `the bucket announces nothing of ${silent.join(' and ')}`,
-            'give it a notification of s3:ObjectCreated:* and s3:ObjectRemoved:* into the exchange of installer.queueBroker',
+            `the bucket sends no notifications for ${silent.join(' and ')}`,
+            'add a notification for s3:ObjectCreated:* and s3:ObjectRemoved:* to the exchange of installer.queueBroker',
           ),
         ]
       : [];
@@ -88,22 +88,22 @@ const listOf = (value: unknown): readonly unknown[] =>
 function explain(error: unknown, bucket: string): string {
   switch (codeOf(error)) {
     case 'NoSuchBucket':
-      return `make the bucket (aws s3 mb s3://${bucket}, or mc mb), or correct ${KEY}.bucketName`;
+      return `create the bucket (aws s3 mb s3://${bucket}, or mc mb), or correct ${KEY}.bucketName`;
     case 'InvalidAccessKeyId':
     case 'SignatureDoesNotMatch':
-      return `correct ${KEY}.accessToken and secretKey, or make that user in the store`;
+      return `correct ${KEY}.accessToken and secretKey, or create that user in the store`;
     case 'AccessDenied':
       return `give the user of ${KEY}.accessToken s3:ListBucket, GetObject, PutObject and DeleteObject on ${bucket}`;
     case 'AuthorizationHeaderMalformed':
     case 'PermanentRedirect':
-      return `set ${KEY}.region and server to those of the bucket`;
+      return `set ${KEY}.region and ${KEY}.server to those of the bucket`;
     case 'RequestTimeTooSkewed':
-      return 'have both clocks set by NTP';
+      return 'synchronize both clocks with NTP';
     default:
   }
   const tls = { switch: `${KEY}.https`, options: `${KEY}.tlsOptions` };
   return (
-    networkMend(error, { server: 'the object store', key: `${KEY}.server`, tls }) ??
-    `check that ${KEY}.server is an S3 server, and look into its log`
+    networkFix(error, { server: 'the object store', key: `${KEY}.server`, tls }) ??
+    `check that ${KEY}.server is an S3 server, and check its log`
   );
 }

@@ -4,7 +4,7 @@
 import type { PluginConfiguration } from '../../../config/configuration.ts';
 import type { DependencyHealth } from '../../../http/kernel/pipeline/ops.ts';
 import { type Check, type Findings, fault, hostPort, warning } from './check.ts';
-import { networkMend } from './error-codes.ts';
+import { networkFix } from './error-codes.ts';
 import { httpAnswer } from './http-answer.ts';
 
 export const pluginCheck = (key: string, { server }: PluginConfiguration, file: string): Check => ({
@@ -13,11 +13,11 @@ export const pluginCheck = (key: string, { server }: PluginConfiguration, file: 
   tried: 'GET /health',
   look: (signal) => look(`http://${hostPort(server)}`, key, signal),
   explain: (error) =>
-    networkMend(error, {
+    networkFix(error, {
       server: 'the plugin server',
       start: `it (longshore plugin --config ${file} --id ${key})`,
       key: `installer.plugins.${key}.server`,
-    }) ?? `check installer.plugins.${key}.server: it does not speak HTTP there`,
+    }) ?? `check installer.plugins.${key}.server: it does not respond to HTTP there`,
 });
 
 async function look(base: string, key: string, signal: AbortSignal): Promise<Findings> {
@@ -31,12 +31,12 @@ async function look(base: string, key: string, signal: AbortSignal): Promise<Fin
   const says = `version ${version}`;
   if (status === 'healthy') return { says, problems: [] };
   const problem = status === 'degraded' ? warning : fault;
-  return { says, problems: [problem(`it says that it is ${status}: ${unwell.join('; ')}`, 'look into its log')] };
+  return { says, problems: [problem(`it reports that it is ${status}: ${unwell.join('; ')}`, 'check its log')] };
 }
 
 const stranger = (key: string, status: number): Findings['problems'][number] =>
   fault(
-    `it answers /health with ${status}, and neither that nor /service-info as a plugin server does`,
+    `it answers /health with ${status}, and neither /health nor /service-info like a plugin server`,
     `correct installer.plugins.${key}.server`,
   );
 
@@ -45,7 +45,7 @@ function builtFrom(json: unknown): string | undefined {
   const { manifest } = (json ?? {}) as { readonly manifest?: unknown };
   if (typeof manifest !== 'object' || manifest === null) return undefined;
   const { gitTag } = manifest as { readonly gitTag?: unknown };
-  return `a plugin server of others${typeof gitTag === 'string' ? `, ${gitTag}` : ''}: it says no more`;
+  return `a third-party plugin server${typeof gitTag === 'string' ? `, ${gitTag}` : ''}; no further details`;
 }
 
 /** Undefined if this is not a health document. */

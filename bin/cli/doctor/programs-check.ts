@@ -28,9 +28,9 @@ export interface ProgramsOptions {
 export const programsCheck = ({ name, where, programs, path, optional = false }: ProgramsOptions): Check => ({
   name,
   where,
-  tried: `looked for ${programs.length} program${programs.length === 1 ? '' : 's'}`,
+  tried: `look for ${programs.length} program${programs.length === 1 ? '' : 's'}`,
   look: async () => ({ problems: (await Promise.all(programs.map((one) => problemsOf(one, path, optional)))).flat() }),
-  explain: () => 'look at them by hand: is their disk mounted and well?',
+  explain: () => 'inspect them: is their disk mounted and healthy?',
 });
 
 async function problemsOf(
@@ -48,8 +48,8 @@ async function problemsOf(
     if (found === 'closed') closed ??= place;
   }
   return closed === undefined
-    ? [problem(`${name}: ${program} is not there`, `put it there, or correct ${key}`)]
-    : [problem(`${name}: ${closed} may not be executed by user id ${process.getuid?.()}`, `chmod +x ${closed}`)];
+    ? [problem(`${name}: ${program} does not exist`, `install it, or correct ${key}`)]
+    : [problem(`${name}: ${closed} is not executable for user id ${process.getuid?.()}`, `chmod +x ${closed}`)];
 }
 
 async function tried(place: string): Promise<'runs' | 'closed' | 'absent'> {

@@ -5,7 +5,7 @@ import type { RabbitOptions } from '../../../engine/adapters/rabbit/rabbit-sessi
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
 import { type Check, fault, hostPort, type Problem } from './check.ts';
-import { networkMend } from './error-codes.ts';
+import { networkFix } from './error-codes.ts';
 
 const KEY = 'installer.queueBroker.global';
 
@@ -14,7 +14,7 @@ export function rabbitCheck(options: RabbitOptions, clock: Clock): Check {
   return {
     name: 'queue broker',
     where: hostPort(options),
-    tried: 'logged in, looked for exchange and queue',
+    tried: 'log in, look for exchange and queue',
     async look(signal) {
       const found = await inspectRabbit(options, clock, silentLogger(), signal);
       const missing = [
@@ -22,7 +22,7 @@ export function rabbitCheck(options: RabbitOptions, clock: Clock): Check {
         ...(found.queue === 'missing' ? [`queue ${queue.name}`] : []),
       ];
       const says =
-        missing.length > 0 ? `made at the first start: ${missing.join(', ')}` : `${found.messages} messages wait`;
+        missing.length > 0 ? `created at the first start: ${missing.join(', ')}` : `${found.messages} messages waiting`;
       return {
         says,
         problems: [
@@ -32,12 +32,12 @@ export function rabbitCheck(options: RabbitOptions, clock: Clock): Check {
       };
     },
     explain: (error) =>
-      networkMend(error, {
+      networkFix(error, {
         server: 'RabbitMQ',
         key: `${KEY}.connection.server`,
         tls: { switch: `${KEY}.connection.tls`, options: `${KEY}.connection.tlsOptions` },
       }) ??
-      `correct ${KEY}.connection.username and password, or rabbitmqctl add_user and set_permissions; check ${KEY}.connection.tls; the user guest may log in from the broker's own machine only`,
+      `correct ${KEY}.connection.username and password, or rabbitmqctl add_user and set_permissions; check ${KEY}.connection.tls; the user guest can only log in from the broker's own machine`,
   };
 }
 
@@ -46,14 +46,14 @@ function problemsOf(found: Declared, what: string, key: string, user: string): r
     case 'different':
       return [
         fault(
-          `${what} is there with other settings`,
-          `make ${key} agree with the broker, or delete it there so that it is made anew`,
+          `${what} exists with different settings`,
+          `change ${key} to match the broker, or delete it there so that it is created again`,
         ),
       ];
     case 'refused':
       return [
         fault(
-          `user ${user} may not look at ${what}`,
+          `user ${user} has no permission for ${what}`,
           `rabbitmqctl set_permissions ${user} with configure, write and read on it`,
         ),
       ];

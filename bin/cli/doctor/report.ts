@@ -21,7 +21,7 @@ export function reportText(diagnoses: readonly Diagnosis[]): string {
       took(one).padStart(times),
     ];
     const line = [...columns, says === undefined || says === '' ? tried : `${tried}: ${says}`].join('  ');
-    const below = problems.map(({ wrong, fix }) => `  wrong: ${wrong}\n  fix:   ${fix}\n`);
+    const below = problems.map(({ problem, fix }) => `  problem: ${problem}\n  fix:     ${fix}\n`);
     return `${line}\n${below.join('')}`;
   });
   return `${blocks.join('')}${summary(diagnoses)}\n`;

@@ -40,7 +40,7 @@ async function diagnose(check: Check, clock: Clock, signal: AbortSignal): Promis
 }
 
 async function findings(check: Check, clock: Clock, signal: AbortSignal): Promise<Findings> {
-  const late = transient(`no answer within ${LOOK_MS / 1000} s`, { unreachable: true });
+  const late = transient(`no response within ${LOOK_MS / 1000} s`, { unreachable: true });
   using limit = deadline(clock, LOOK_MS, signal, () => late);
   try {
     return await unlessAborted(check.look(limit.signal), limit.signal);
@@ -51,7 +51,7 @@ async function findings(check: Check, clock: Clock, signal: AbortSignal): Promis
         problems: [
           fault(
             late.message,
-            'it hangs, is overloaded, or a firewall on the way drops packets: try it by hand from here',
+            'it hangs, is overloaded, or a firewall drops packets: try to connect to it from this machine',
           ),
         ],
       };

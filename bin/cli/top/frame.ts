@@ -24,7 +24,7 @@ const DAEMONS: readonly Column[] = [
   ...['runs', 'failed', 'last run', 'last success'].map(right),
 ];
 const BROKEN: readonly Column[] = [
-  { head: 'does not work', whole: true },
+  { head: 'not working', whole: true },
   { head: 'status', whole: true },
   { head: 'message' },
 ];
@@ -83,7 +83,7 @@ function head(overview: Overview, away: Away | undefined): readonly ScreenLine[]
       .map(oneLine)
       .join('   ');
   if (!away) return [{ text: line(first), style: 'bold' }, { text: line(second) }];
-  const gone = `no answer since ${away.since.toISOString().slice(11, 19)}, trying again: ${oneLine(away.reason)}`;
+  const gone = `no answer since ${away.since.toISOString().slice(11, 19)}, retrying: ${oneLine(away.reason)}`;
   return [
     { text: line(first), style: 'bold' },
     { text: gone, style: 'inverse' },
@@ -93,7 +93,7 @@ function head(overview: Overview, away: Away | undefined): readonly ScreenLine[]
 /** Healthy dependencies take little space: only their names, as many per line as fit. */
 function healthy({ dependencies }: Overview, width = Number.POSITIVE_INFINITY): readonly ScreenLine[] {
   const names = dependencies.filter(({ status }) => status === 'healthy').map(({ name }) => oneLine(name));
-  const lines: string[] = [`${names.length} of ${dependencies.length} dependencies work:`];
+  const lines: string[] = [`${names.length} of ${dependencies.length} dependencies are healthy:`];
   for (const [at, name] of names.entries()) {
     const text = ` ${name}${at < names.length - 1 ? ',' : ''}`;
     const last = lines.at(-1) ?? '';

@@ -63,7 +63,7 @@ async function slotFor(sql: Sql, { datasetId, request }: EditMail, about: string
   ] as const) {
     const [tally] = await sql.query<{ mails: number }>(COUNT, [kind, key, now]);
     if (tally && tally.mails > most)
-      refusal ??= `not sent: ${whose} have brought about ${most} mails in 24 hours, which is the most`;
+      refusal ??= `not sent: ${whose} have already caused ${most} mails in 24 hours, the maximum`;
     if (refusal !== undefined) break;
   }
   return { about, due: next?.at ?? now, refusal };

@@ -193,7 +193,7 @@ export class PostgresAccessCatalogue implements AccessCatalogue {
       return await this.#db.transaction(work, signal);
     } catch (error) {
       if (sqlState(error) !== UNIQUE_VIOLATION) throw error;
-      throw rejected('a study id is that of another dataset of the catalogue already', { cause: error });
+      throw rejected('a study id is already used by another dataset of the catalogue', { cause: error });
     }
   }
 }

@@ -118,7 +118,7 @@ export class PostgresAccessInvitations implements AccessInvitations {
 
 function demandKey(email: string): string {
   const key = addressKey(email);
-  if (key === undefined) throw defect(`${email} is no address that can be compared with others`);
+  if (key === undefined) throw defect(`${email} is not a valid email address`);
   return key;
 }
 

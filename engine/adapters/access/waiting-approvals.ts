@@ -67,10 +67,10 @@ export class WaitingApprovals implements AccessApprovals {
       await this.#endUsers.change(request, { user: '0', at: now }, decide, signal);
     } catch (error) {
       if (kindOf(error) !== 'defect') throw error;
-      this.#log.error({ ...about, err: messageOf(error) }, 'a request could not be approved');
+      this.#log.error({ ...about, err: messageOf(error) }, 'an access request could not be approved');
       return false;
     }
-    if (changed) this.#log.info(about, 'a request was approved by waiting');
+    if (changed) this.#log.info(about, 'an access request was approved after its waiting time');
     return changed;
   }
 }

@@ -93,7 +93,7 @@ class Walk {
       if (found[1]) await this.#volume(place);
       return;
     }
-    const where = isAbsolute(name) ? '' : ` in ${dirs.join(':') || 'no directory at all'}`;
+    const where = isAbsolute(name) ? '' : ` in ${dirs.join(':') || 'no directories'}`;
     throw rejected(`there is no '${name}${alias}' or '${name}${index}'${where}`);
   }
 
@@ -101,7 +101,7 @@ class Walk {
     if (this.#isKnown(file)) return;
     await using handle = await open(file);
     const { size } = await handle.stat();
-    if (size > MAX_ALIAS_BYTES) throw rejected(`${file} has ${size} bytes: it is no alias file`);
+    if (size > MAX_ALIAS_BYTES) throw rejected(`${file} has ${size} bytes, too large for an alias file`);
     const text = await handle.readFile('utf8');
     this.#label('alias', file, size);
     this.#hash.update(text);
@@ -128,7 +128,7 @@ class Walk {
       if (at >= sample && at < size - sample) at = size - sample;
       const until = at < sample ? Math.min(size, sample) : size;
       const { bytesRead } = await handle.read(buffer, 0, Math.min(buffer.length, until - at), at);
-      if (bytesRead === 0) throw transient(`${file} became shorter while it was read`);
+      if (bytesRead === 0) throw transient(`${file} was truncated while it was read`);
       this.#hash.update(buffer.subarray(0, bytesRead));
       at += bytesRead;
     }

@@ -41,7 +41,7 @@ export class QueryJobsDirectory implements QueryJobs {
     const archive = join(this.#root, id, ARCHIVE);
     const found = await this.#unlessAbsent(archive, () => stat(archive), signal);
     if (!found) return false;
-    if (!found.isFile()) throw defect(`${archive} is no file`);
+    if (!found.isFile()) throw defect(`${archive} is not a file`);
     try {
       await link(archive, file).catch((error: unknown) => {
         if (!NO_LINK.includes(codeOf(error))) throw error;
@@ -59,7 +59,7 @@ export class QueryJobsDirectory implements QueryJobs {
     signal.throwIfAborted();
     try {
       await access(this.#root, constants.R_OK | constants.X_OK);
-      if (!(await stat(this.#root)).isDirectory()) throw new Error('it is no directory');
+      if (!(await stat(this.#root)).isDirectory()) throw new Error('it is not a directory');
     } catch (cause) {
       const message = `the directory of query jobs, ${this.#root}, cannot be read: ${messageOf(cause)}`;
       throw transient(message, { cause, unreachable: true });
@@ -71,7 +71,7 @@ export class QueryJobsDirectory implements QueryJobs {
     try {
       return new QueryJobFolder(this.#root, await mkdtemp(join(this.#root, BEGUN)), clock);
     } catch (error) {
-      throw fault(error, `no query job can be made in ${this.#root}`);
+      throw fault(error, `no query job can be created in ${this.#root}`);
     }
   }
 
@@ -88,7 +88,7 @@ export class QueryJobsDirectory implements QueryJobs {
         removed++;
       }
     } catch (error) {
-      if (!ABSENT.includes(codeOf(error))) throw fault(error, `${this.#root} cannot be swept`);
+      if (!ABSENT.includes(codeOf(error))) throw fault(error, `${this.#root} cannot be cleaned up`);
     }
     return removed;
   }
@@ -145,7 +145,7 @@ export class QueryJobFolder implements AsyncDisposable {
       await folder.chmod(0o755);
       if (await renamedUnlessThere(this.path, join(this.#root, job.id))) await synced(this.#root);
     } catch (error) {
-      throw fault(error, `query job ${job.id} cannot be kept`);
+      throw fault(error, `query job ${job.id} cannot be stored`);
     }
   }
 
@@ -158,9 +158,9 @@ export class QueryJobFolder implements AsyncDisposable {
 async function readBounded(file: string): Promise<string> {
   await using handle = await open(file);
   const { size } = await handle.stat();
-  if (size > MAX_DESCRIPTION_BYTES) throw defect(`${file} has ${size} bytes: it describes no query job`);
+  if (size > MAX_DESCRIPTION_BYTES) throw defect(`${file} has ${size} bytes, too large for a query job description`);
   const text = decodeDocument(await handle.readFile());
-  if (text === undefined) throw defect(`${file} is not UTF-8: it describes no query job`);
+  if (text === undefined) throw defect(`${file} is not UTF-8, so it is not a query job description`);
   return text;
 }
 

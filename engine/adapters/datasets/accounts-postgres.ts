@@ -41,7 +41,7 @@ export class PostgresAccounts implements Accounts {
   }
 
   async find(ids: readonly UserId[], signal: AbortSignal): Promise<ReadonlyMap<UserId, Profile>> {
-    if (ids.length > MAX_IDS) throw defect(`${ids.length} profiles asked for at once; at most ${MAX_IDS}`);
+    if (ids.length > MAX_IDS) throw defect(`${ids.length} profiles requested at once; at most ${MAX_IDS}`);
     if (ids.length === 0) return new Map();
     signal.throwIfAborted();
     const rows = await this.#db.query<AccountRow>(

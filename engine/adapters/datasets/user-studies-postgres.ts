@@ -92,7 +92,7 @@ export class PostgresUserStudies implements UserStudies {
     user: UserId,
     signal: AbortSignal,
   ): AsyncGenerator<readonly UserStudy[], void, undefined> {
-    if (roots.length > MAX_ROOTS) throw defect(`${roots.length} studies asked for at once; at most ${MAX_ROOTS}`);
+    if (roots.length > MAX_ROOTS) throw defect(`${roots.length} studies requested at once; at most ${MAX_ROOTS}`);
     const batches = rowBatches<StudyRow, DatasetId>({
       read: (count, after) => this.#db.query(NEWEST_BATCH, [user, roots, count, after ?? null], 'newest-studies'),
       placeOf: ({ root_id }) => root_id,

@@ -95,7 +95,7 @@ export class DirectoryReader implements ObjectReader {
 
 /** Throws unless the folder of all objects exists. */
 export async function demandFolder(objects: string): Promise<void> {
-  if (!(await stat(objects)).isDirectory()) throw transient(`${objects} is no directory`);
+  if (!(await stat(objects)).isDirectory()) throw transient(`${objects} is not a directory`);
 }
 
 /** The file of an allowed key. */

@@ -182,7 +182,7 @@ async function writeFully(handle: FileHandle, bytes: Uint8Array, position: numbe
 }
 
 function wrongSize(key: string, found: string, size: number): Error {
-  return rejected(`${key}: the source has ${found}, not the ${size} bytes announced`);
+  return rejected(`${key}: the source has ${found}, but ${size} bytes were announced`);
 }
 
 /** Process ids are only meaningful on the same machine and in the same container of a shared volume. */

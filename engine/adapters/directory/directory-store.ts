@@ -50,7 +50,7 @@ export async function openDirectoryStore(options: DirectoryStoreOptions, signal:
     await mkdir(objects, { recursive: true, mode: 0o750 });
     await staging.open();
     const swept = await staging.sweep();
-    if (swept > 0) options.log.info({ files: swept }, 'removed unfinished objects of dead processes');
+    if (swept > 0) options.log.info({ files: swept }, 'removed unfinished objects of crashed processes');
   } catch (error) {
     throw storeFault(error, `object store ${options.path}`);
   }
@@ -147,7 +147,7 @@ export class DirectoryStore implements ObjectStore {
       if (orphans[0]?.id === last) throw defect(`the change journal still has entry ${last} after it was settled`);
       last = orphans[0]?.id;
       await this.#settle(orphans, signal);
-      this.#options.log.info({ entries: orphans.length }, 'settled changes of dead processes');
+      this.#options.log.info({ entries: orphans.length }, 'settled changes of crashed processes');
     }
   }
 
@@ -214,7 +214,9 @@ export class DirectoryStore implements ObjectStore {
    */
   async #tell(made: readonly PendingEntry[], unmade: readonly PendingEntry[]): Promise<void> {
     const { journal, clock } = this.#options;
-    using limit = deadline(clock, TELL_MS, undefined, () => transient(`no answer of the journal for ${TELL_MS} ms`));
+    using limit = deadline(clock, TELL_MS, undefined, () =>
+      transient(`no response from the journal within ${TELL_MS} ms`),
+    );
     try {
       if (made.length > 0) await journal.release(made.map(idOf), limit.signal);
     } catch (error) {
@@ -230,7 +232,7 @@ export class DirectoryStore implements ObjectStore {
   }
 
   #logUntold(cause: unknown): void {
-    this.#options.log.warn({ err: cause }, 'the journal was not told; settled later');
+    this.#options.log.warn({ err: cause }, 'changes could not be recorded in the journal; settled later');
   }
 
   async #settle(entries: readonly PendingEntry[], signal: AbortSignal): Promise<void> {

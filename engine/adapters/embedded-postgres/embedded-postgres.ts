@@ -81,7 +81,7 @@ export async function startEmbeddedPostgres(
 
 async function accountOf(log: Logger): Promise<Account> {
   const own = await ownAccount();
-  if (!own) log.warn({ make: MAKE_ACCOUNT }, 'embedded PostgreSQL runs as nobody, an account of other daemons as well');
+  if (!own) log.warn({ make: MAKE_ACCOUNT }, 'embedded PostgreSQL runs as nobody, an account that other daemons share');
   return own ?? NOBODY;
 }
 
@@ -235,7 +235,7 @@ async function stopOrphan(data: string, clock: Clock, log: Logger, signal: Abort
   const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => undefined);
   const pid = Number(text?.split('\n')[0]);
   if (!Number.isSafeInteger(pid) || pid <= 1 || !(await servesDirectory(pid, data))) return;
-  log.warn({ orphan: pid }, 'stopping the PostgreSQL server of a supervisor that was killed');
+  log.warn({ orphan: pid }, 'stopping the PostgreSQL server left running by a crashed process');
   for (const signalName of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
     process.kill(pid, signalName);
     for (let waited = 0; waited < STOP_MS; waited += 20) {

@@ -45,7 +45,7 @@ export async function findPostgresBinaries(search: BinarySearch): Promise<Postgr
   if (search.binDir !== undefined) {
     const found = await usable(search.binDir, search, tried);
     if (found) return found;
-    throw nothing(search, tried, 'name another directory with --postgres-bin');
+    throw nothing(search, tried, 'use another directory with --postgres-bin');
   }
   const packaged = 'packaged' in search ? search.packaged : packagedPostgres();
   const found = (packaged && (await fromPackage(packaged, search, tried))) ?? (await fromSystem(search, tried));
@@ -103,7 +103,7 @@ async function usable(binDir: string, search: BinarySearch, tried: string[]): Pr
     const { stdout } = await run(found.postgres, ['--version'], options);
     const version = /\(PostgreSQL\) (\d+)/.exec(stdout)?.[1];
     if (search.major === undefined || Number(version) === search.major) return found;
-    tried.push(`${binDir}: of version ${version}, but the data is of version ${search.major}`);
+    tried.push(`${binDir}: version ${version}, but the data directory needs version ${search.major}`);
   } catch (error) {
     tried.push(`${binDir}: ${messageOf(error).split('\n')[0]}`);
   }

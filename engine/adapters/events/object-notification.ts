@@ -18,9 +18,9 @@ export function parseNotification(content: Uint8Array, bucket: string): Notifica
   try {
     document = JSON.parse(decodeDocument(content) ?? '');
   } catch {
-    return malformed('is no JSON');
+    return malformed('is not JSON');
   }
-  if (!isMap(document)) return malformed('is no JSON object');
+  if (!isMap(document)) return malformed('is not a JSON object');
   // Sent once when notifications are configured on AWS.
   if (document.Event === 's3:TestEvent') return { kind: 'changes', changes: [], ignored: 1 };
   if (!Array.isArray(document.Records)) return malformed('has no list `Records`');
@@ -35,15 +35,15 @@ export function parseNotification(content: Uint8Array, bucket: string): Notifica
 
 /** Undefined when the record is ignored; a string says what is wrong. */
 function changeOf(record: unknown, bucket: string): ObjectChange | string | undefined {
-  if (!isMap(record)) return ' is no object';
-  if (typeof record.eventName !== 'string') return '.eventName is no text';
+  if (!isMap(record)) return ' is not an object';
+  if (typeof record.eventName !== 'string') return '.eventName is not a string';
   const kind = kindOf(record.eventName);
   const s3 = isMap(record.s3) ? record.s3 : {};
   const name = isMap(s3.bucket) ? s3.bucket.name : undefined;
-  if (typeof name !== 'string') return '.s3.bucket.name is no text';
+  if (typeof name !== 'string') return '.s3.bucket.name is not a string';
   if (kind === undefined || name !== bucket) return undefined;
   const key = isMap(s3.object) ? s3.object.key : undefined;
-  if (typeof key !== 'string' || key === '') return '.s3.object.key is no text';
+  if (typeof key !== 'string' || key === '') return '.s3.object.key is not a non-empty string';
   // Ceph sends raw keys; the others form-encode them.
   if (record.eventSource === 'ceph:s3') return { kind, key };
   try {

@@ -96,9 +96,12 @@ export class KafkaAdmin implements AsyncDisposable {
     try {
       const admin = await this.#connected();
       await admin.createTopics({ topics: topics.map((topic) => ({ topic })) });
-      this.#log.info({ topics }, 'topics of the event log were created');
+      this.#log.info({ topics }, 'topics of the event log created');
     } catch (err) {
-      this.#log.warn({ topics, err }, 'topics of the event log are missing and cannot be created by us: create them');
+      this.#log.warn(
+        { topics, err },
+        'topics of the event log are missing and this client cannot create them; create them manually',
+      );
       await this.#forget();
     }
   }
@@ -109,7 +112,7 @@ export class KafkaAdmin implements AsyncDisposable {
     } catch (error) {
       await this.#forget();
       const at = this.#settings.servers.map(({ host, port }) => `${host}:${port}`).join(', ');
-      throw new Failure('transient', `Kafka (${at}) does not answer: ${messageOf(error)}`, {
+      throw new Failure('transient', `Kafka (${at}) does not respond: ${messageOf(error)}`, {
         cause: error,
         unreachable: true,
       });

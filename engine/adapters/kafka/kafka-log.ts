@@ -111,8 +111,7 @@ export class KafkaEventLog implements EventLog, AsyncDisposable {
         await membership.run(signal, this.#ended.signal);
       }
     };
-    const failed = (err: unknown): void =>
-      this.#log.warn({ err, topics }, 'the event log cannot be read; trying again');
+    const failed = (err: unknown): void => this.#log.warn({ err, topics }, 'the event log cannot be read; retrying');
     await persisting(DELAYS.costly, this.#clock, read, failed, signal);
   }
 
@@ -134,7 +133,7 @@ export class KafkaEventLog implements EventLog, AsyncDisposable {
     if (malformed.length > 0) {
       this.#observer.onMalformed(topic, malformed.length);
       const fields = { topic, partition, count: malformed.length, first: malformed[0] };
-      this.#log.error(fields, 'messages that are no events were skipped');
+      this.#log.error(fields, 'messages that are not valid events were skipped');
     }
     if (dropped > 0) this.#observer.onDropped(topic, dropped);
   }

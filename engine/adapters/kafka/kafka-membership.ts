@@ -108,7 +108,7 @@ export class KafkaMembership {
     const longest = sessionTimeoutMs + maxPollIntervalMs;
     for (this.#hear(); ; ) {
       const left = this.#heardAt + longest - clock.now();
-      if (left <= 0) throw transient(`nothing was heard of the group for ${longest} ms`, { unreachable: true });
+      if (left <= 0) throw transient(`no message from the consumer group for ${longest} ms`, { unreachable: true });
       await clock.sleep(left, over);
     }
   }
@@ -142,7 +142,7 @@ export class KafkaMembership {
     this.#epoch++;
     this.#state = 'joined';
     this.#options.onJoined();
-    this.#options.log.info({ partitions: assignment }, 'joined the readers of the event log');
+    this.#options.log.info({ partitions: assignment }, 'joined the consumer group of the event log');
   }
 
   async #take(payload: EachBatchPayload, over: AbortSignal): Promise<void> {
@@ -184,7 +184,10 @@ export class KafkaMembership {
       const { topic, partition, messages } = batch;
       // After an abort the reason is known.
       if (!over.aborted)
-        log.warn({ err, topic, partition, records: messages.length }, 'a batch was refused; it comes again');
+        log.warn(
+          { err, topic, partition, records: messages.length },
+          'a batch was rejected; it will be delivered again',
+        );
       return false;
     }
   }
@@ -211,7 +214,10 @@ export class KafkaMembership {
       if (offsets && offsets.topics.length > 0) await this.#committer?.commitOffsetsIfNecessary(offsets);
     } catch (err) {
       const outdated = OUTDATED.has((err as { type?: string }).type ?? '');
-      this.#options.log[outdated ? 'debug' : 'warn']({ err }, 'offsets were not committed; events may come again');
+      this.#options.log[outdated ? 'debug' : 'warn'](
+        { err },
+        'offsets could not be committed; events may be delivered again',
+      );
     }
   }
 
@@ -226,7 +232,7 @@ export class KafkaMembership {
     using limit = new JoinedSignal(ended);
     const cancel = clock.after(LEAVE_MS, () => limit.abort(undefined));
     if (!(await settledUnless(leaving, limit.signal)))
-      log.warn({ leaveMs: LEAVE_MS }, 'the readers of the event log were not told that we left');
+      log.warn({ leaveMs: LEAVE_MS }, 'could not leave the consumer group of the event log in time');
     cancel();
   }
 

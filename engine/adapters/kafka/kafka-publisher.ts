@@ -81,7 +81,7 @@ export class KafkaPublisher implements AsyncDisposable {
         signal.throwIfAborted();
         const failure = failed(error);
         if (failure.kind !== 'transient' || repeats >= sendRetries) throw failure;
-        this.#log.debug({ err: messageOf(failure), repeats }, 'events were not acknowledged; sending them again');
+        this.#log.debug({ err: messageOf(failure), repeats }, 'events were not acknowledged; retrying');
         await this.#clock.sleep(backoff.failed(), signal);
       }
     }

@@ -22,7 +22,10 @@ export class CachedDirectory implements Directory {
     } catch (error) {
       const known = this.#known.get(commonName);
       if (!known || signal.aborted) throw error;
-      this.#log.warn({ err: error, database: commonName, at: known }, 'a database is taken to be where it was last');
+      this.#log.warn(
+        { err: error, database: commonName, at: known },
+        'directory unavailable; using the last known address of a database',
+      );
       return known;
     }
   }

@@ -40,8 +40,8 @@ export class LdapDirectory implements Directory {
     }, signal);
     const where = `directory entry cn=${commonName} below ${baseDn}`;
     const [entry, ...others] = entries;
-    if (!entry) throw wrong(`${where}: there is none`);
-    if (others.length > 0) throw wrong(`${where}: there are ${entries.length}, and there must be one`);
+    if (!entry) throw wrong(`${where}: no such entry`);
+    if (others.length > 0) throw wrong(`${where}: found ${entries.length} entries, expected exactly one`);
     const address = addressOf(entry);
     if (typeof address === 'string') throw wrong(`${where} (${entry.dn}): ${address}`);
     return address;
@@ -74,7 +74,7 @@ export class LdapDirectory implements Directory {
         await client.unbind().catch(() => undefined);
       }
     }
-    throw transient(`no directory server answers (${faults.join('; ')})`, {
+    throw transient(`no directory server responds (${faults.join('; ')})`, {
       cause: new AggregateError(errors),
       unreachable: true,
     });
@@ -88,7 +88,7 @@ function addressOf(entry: Entry): DatabaseAddress | string {
   const [uri] = textsOf(entry, 'labeledURI');
   if (uri !== undefined) return fromUri(uri);
   if (classes.includes('orclnetservice')) return 'it is an Oracle service; only PostgreSQL is supported';
-  return 'it is no PostgresServiceContext and has no labeledURI';
+  return 'it is not a PostgresServiceContext and has no labeledURI';
 }
 
 function fromParameters(parameters: readonly string[]): DatabaseAddress | string {
@@ -102,7 +102,7 @@ function fromParameters(parameters: readonly string[]): DatabaseAddress | string
   if (!host) return 'its pgConnectionParam names no host';
   if (!database) return 'its pgConnectionParam names no dbname';
   const port = portOf(values.get('port'));
-  return port === undefined ? `its port '${values.get('port')}' is none of 1 to 65535` : { host, port, database };
+  return port === undefined ? `its port '${values.get('port')}' is not from 1 to 65535` : { host, port, database };
 }
 
 function fromUri(labeledUri: string): DatabaseAddress | string {
@@ -115,7 +115,7 @@ function fromUri(labeledUri: string): DatabaseAddress | string {
   if (url.hostname === '' || database === '' || database.includes('/'))
     return `its labeledURI '${uri}' is not of the form postgresql://host:port/name`;
   const port = portOf(url.port || undefined);
-  if (port === undefined) return `its port '${url.port}' is none of 1 to 65535`;
+  if (port === undefined) return `its port '${url.port}' is not from 1 to 65535`;
   return { host: url.hostname.replace(/^\[|\]$/g, ''), port, database };
 }
 

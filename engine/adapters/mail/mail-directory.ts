@@ -71,7 +71,7 @@ async function composed({ to, cc, replyTo, ...rest }: Mail): Promise<Buffer> {
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  if (!Buffer.isBuffer(message)) throw defect('the mail was not composed whole');
+  if (!Buffer.isBuffer(message)) throw defect('the mail was not composed into a buffer');
   return message;
 }
 

@@ -24,11 +24,11 @@ export async function readText(body: AsyncIterable<Buffer>, where: string): Prom
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > MAX_TEXT_BYTES) throw defect(`${where}: an answer of more than ${MAX_TEXT_BYTES} bytes`);
+    if (bytes > MAX_TEXT_BYTES) throw defect(`${where}: the response is larger than ${MAX_TEXT_BYTES} bytes`);
     chunks.push(chunk);
   }
   const text = decodeDocument(Buffer.concat(chunks));
-  if (text === undefined) throw defect(`${where}: an answer that is not UTF-8`);
+  if (text === undefined) throw defect(`${where}: the response is not UTF-8`);
   return text;
 }
 
@@ -70,7 +70,7 @@ export function unexpectedCode(code: number, text: string, where: string, script
   if (code === 503 && scriptRan) return transient(message);
   // The server did not accept the call: waiting must not use up an attempt.
   if (code === 503) return transient(message, { unreachable: true, unanswered: true });
-  return defect(`${message}, which is outside the plugin protocol`);
+  return defect(`${message}, which is not part of the plugin protocol`);
 }
 
 /** How long we waited for a response, in milliseconds. */
@@ -86,9 +86,9 @@ export function connectionFailure(error: unknown, where: string, { headMs, idleM
   if (error instanceof Failure) return error;
   const code = codeOf(error);
   const late = { cause: error, maxAttempts: PLUGIN_FAULT_ATTEMPTS };
-  if (code === 'UND_ERR_HEADERS_TIMEOUT') return transient(`${where}: time-out, no answer within ${headMs} ms`, late);
+  if (code === 'UND_ERR_HEADERS_TIMEOUT') return transient(`${where}: timeout, no response within ${headMs} ms`, late);
   if (code === 'UND_ERR_BODY_TIMEOUT')
-    return transient(`${where}: time-out, the answer stood still for ${idleMs} ms`, late);
+    return transient(`${where}: timeout, the response stalled for ${idleMs} ms`, late);
   const text = error instanceof Error ? error.message : String(error);
   if (NOT_REACHED.includes(code) && !isOfOpenConnection(error))
     return transient(`${where} not reached: ${text}`, { cause: error, unreachable: true, unanswered: true });
@@ -140,10 +140,10 @@ function parseFields(text: string, where: string): Record<string, unknown> {
   try {
     value = parseJson(text);
   } catch (cause) {
-    throw defect(`${where}: the answer is not JSON`, { cause });
+    throw defect(`${where}: the response is not JSON`, { cause });
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw defect(`${where}: the answer is not a JSON object`);
+    throw defect(`${where}: the response is not a JSON object`);
   return value as Record<string, unknown>;
 }
 

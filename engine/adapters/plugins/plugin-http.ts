@@ -243,13 +243,13 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
     async function* limited(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
       for await (const chunk of chunks) {
         bytes += chunk.length;
-        if (bytes > limit) throw defect(`${where}: a reply of more than ${limit} bytes`);
+        if (bytes > limit) throw defect(`${where}: the reply is larger than ${limit} bytes`);
         yield chunk;
       }
     }
     try {
       await pipeline(answer.body, limited, createWriteStream(file), { signal });
-      if (bytes === 0) throw defect(`${where}: an empty reply`);
+      if (bytes === 0) throw defect(`${where}: the reply is empty`);
       return { kind: 'success', replyFile: file };
     } catch (error) {
       await rm(file, { force: true });
@@ -270,7 +270,7 @@ const uninstallReply = (answer: Answer, text: string, where: string): UninstallR
 
 const unknownCall = (where: string): PluginFailure => ({
   kind: 'script-error',
-  message: `${where}: this plugin server has no such call. Targets that share a data schema need \`longshore plugin\` as their plugin server`,
+  message: `${where}: this plugin server does not support this call. Targets that share a data schema need \`longshore plugin\` as their plugin server`,
 });
 
 function pluginFailure({ code, scriptRan }: Answer, text: string, where: string) {

@@ -101,7 +101,7 @@ export class ClaimedRows {
       return rows.length < BATCH ? 'emptied' : 'handled';
     } catch (err) {
       if (kindOf(err) !== 'transient') throw err;
-      this.#log.warn({ err, table: from.table }, 'the database does not hand over rows; trying again');
+      this.#log.warn({ err, table: from.table }, 'rows could not be claimed; retrying');
       return 'failed';
     }
   }
@@ -117,7 +117,8 @@ export class ClaimedRows {
       return true;
     } catch (err) {
       // After an abort the reason is known.
-      if (!signal.aborted) this.#log.warn({ err, table, rows: rows.length }, 'a batch was refused; it comes again');
+      if (!signal.aborted)
+        this.#log.warn({ err, table, rows: rows.length }, 'a batch was rejected; it will be delivered again');
       return false;
     }
   }

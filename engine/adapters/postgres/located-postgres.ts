@@ -86,7 +86,7 @@ export class LocatedPostgres implements TargetDatabase {
   async #find(): Promise<Place> {
     const { directory, commonName, clock, log } = this.#options;
     this.#lookedUpAt = clock.now();
-    const late = (): Error => transient(`the directory did not answer within ${LOOKUP_MS} ms`, { unreachable: true });
+    const late = (): Error => transient(`the directory did not respond within ${LOOKUP_MS} ms`, { unreachable: true });
     using limit = deadline(clock, LOOKUP_MS, this.#ended.signal, late);
     const at = await directory.find(commonName, limit.signal);
     this.#isDoubted = false;
@@ -97,7 +97,10 @@ export class LocatedPostgres implements TargetDatabase {
       log.info({ database: commonName, from: last.at, to: at }, 'a database has moved');
       // Ends when the last of its connections is released.
       last.db[Symbol.asyncDispose]().then(undefined, (error: unknown) =>
-        log.warn({ database: commonName, err: messageOf(error) }, 'connections to the old place did not close well'),
+        log.warn(
+          { database: commonName, err: messageOf(error) },
+          'connections to the old address could not be closed cleanly',
+        ),
       );
     }
     return this.#place;

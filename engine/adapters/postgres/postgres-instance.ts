@@ -100,7 +100,7 @@ export class PostgresInstance implements AsyncDisposable {
       this.#listen.detach();
       await this.#end(this.#session);
       if (signal.aborted) return;
-      this.#log.warn({ instance: this.id }, 'lost the connection that says that this process lives');
+      this.#log.warn({ instance: this.id }, 'lost the connection that proves that this process is alive');
       const session = await this.#reconnect(signal);
       if (!session) return;
       this.#session = session;
@@ -124,7 +124,7 @@ export class PostgresInstance implements AsyncDisposable {
   /** Ends a connection that may be broken already, with a deadline. */
   async #end(session: Session): Promise<void> {
     if (!(await settledWithin(this.#clock, END_MS, session.client.end())))
-      this.#log.warn({ instance: this.id }, 'the database did not end the connection of the process instance');
+      this.#log.warn({ instance: this.id }, 'the connection of the process instance was not closed in time');
   }
 }
 

@@ -73,7 +73,7 @@ export class PostgresListen {
 
   #inTurn(step: () => Promise<void>): void {
     // If a statement fails, the connection is lost: attach() repeats everything on the next one.
-    this.#turn = this.#turn.then(step).catch((err) => this.#log.debug({ err }, 'listening was cut off'));
+    this.#turn = this.#turn.then(step).catch((err) => this.#log.debug({ err }, 'LISTEN was interrupted'));
   }
 
   #callAll(channel: string, payload: string | undefined): void {
@@ -85,7 +85,7 @@ export class PostgresListen {
     try {
       hear(payload);
     } catch (err) {
-      this.#log.error({ err, channel }, 'a hearer of notifications failed');
+      this.#log.error({ err, channel }, 'a notification handler failed');
     }
   }
 }

@@ -194,7 +194,7 @@ export function quoteIdentifier(name: string): string {
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name))
     throw new Failure(
       'rejected',
-      `'${name}' is no schema name: letters, digits and _ only, at most 63, no digit first`,
+      `'${name}' is not a valid schema name: at most 63 letters, digits and _, not starting with a digit`,
     );
   return `"${name}"`;
 }

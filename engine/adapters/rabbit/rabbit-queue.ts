@@ -42,7 +42,7 @@ export class RabbitChangeQueue implements ChangeQueue {
       while (!signal.aborted)
         try {
           await using session = await RabbitSession.open(this.#options, this.#clock, this.#log, signal);
-          if (this.#trouble !== undefined) this.#log.info('the queue broker is back');
+          if (this.#trouble !== undefined) this.#log.info('the queue broker is available again');
           this.#session = session;
           this.#trouble = undefined;
           backoff.succeeded();
@@ -53,7 +53,7 @@ export class RabbitChangeQueue implements ChangeQueue {
     };
     const failed = (error: unknown): void => {
       // Once, not at every attempt.
-      if (this.#trouble === undefined) this.#log.warn({ err: error }, 'the queue broker is away; trying again');
+      if (this.#trouble === undefined) this.#log.warn({ err: error }, 'the queue broker is unavailable; retrying');
       this.#trouble = messageOf(error);
     };
     await persisting(DELAYS.batch, this.#clock, read, failed, signal);
@@ -95,7 +95,7 @@ export class RabbitChangeQueue implements ChangeQueue {
     if (notification.kind === 'malformed') {
       const { routingKey, exchange } = message.fields;
       const details = { why: notification.why, bytes: message.content.length, exchange, routingKey };
-      this.#log.error(details, 'a message of the queue broker is no notification; it is refused');
+      this.#log.error(details, 'a message of the queue broker is not a valid notification; rejected');
       this.#options.onMalformed();
       session.refuse(message);
       return false;
@@ -118,7 +118,7 @@ export class RabbitChangeQueue implements ChangeQueue {
       return true;
     };
     const failed = (err: unknown): void =>
-      this.#log.warn({ err, changes: changes.length }, 'a batch was refused; it comes again');
+      this.#log.warn({ err, changes: changes.length }, 'a batch was rejected; it will be delivered again');
     if (await persisting(DELAYS.batch, this.#clock, attempt, failed, until.signal)) return true;
     session.over.throwIfAborted();
     return false;

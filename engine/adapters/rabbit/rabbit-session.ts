@@ -85,7 +85,7 @@ export class RabbitSession implements AsyncDisposable {
     log: Logger,
     signal: AbortSignal,
   ): Promise<RabbitSession> {
-    const late = (): Error => unreachable(options, `no answer within ${options.timeoutMs} ms`);
+    const late = (): Error => unreachable(options, `no response within ${options.timeoutMs} ms`);
     using limit = deadline(clock, options.timeoutMs, signal, late);
     const cut = new AbortController();
     const giveUp = (): void => cut.abort(limit.signal.reason);
@@ -116,8 +116,8 @@ export class RabbitSession implements AsyncDisposable {
     this.#log = log;
     model.on('error', (error) => this.#lose(error));
     model.on('close', (error) => this.#lose(error ?? new Error('the connection was closed')));
-    model.on('blocked', (reason) => log.warn({ reason }, 'the queue broker is short of memory or disk'));
-    model.on('unblocked', () => log.info('the queue broker has memory and disk again'));
+    model.on('blocked', (reason) => log.warn({ reason }, 'the queue broker is low on memory or disk space'));
+    model.on('unblocked', () => log.info('the queue broker has enough memory and disk space again'));
   }
 
   /** Aborts on any failure, with the reason. */
@@ -155,7 +155,7 @@ export class RabbitSession implements AsyncDisposable {
     })();
     const closed = await settledWithin(this.#clock, CLOSE_MS, closing);
     closing.catch(() => undefined);
-    if (!closed) this.#log.warn({ closeMs: CLOSE_MS }, 'the queue broker did not answer the good-bye');
+    if (!closed) this.#log.warn({ closeMs: CLOSE_MS }, 'the queue broker did not confirm the disconnect in time');
     this.#lose(new Error('closed'));
     this.#cut.abort(new Error('closed'));
   }
@@ -219,10 +219,10 @@ function connected(options: RabbitOptions, cut: AbortSignal): Promise<ChannelMod
 function unreachable({ host, port }: RabbitOptions, why: string, cause?: unknown): Error {
   // The broker's reply when the name exists with different settings.
   if (/PRECONDITION[_-]FAILED/.test(why)) {
-    const hint = 'make the configuration agree with the broker, or delete it there';
+    const hint = 'change the configuration to match the broker, or delete it there';
     return transient(`queue broker ${host}:${port}: ${why}; ${hint}`, { cause });
   }
   if (/ACCESS[_-]REFUSED/.test(why))
-    return transient(`queue broker ${host}:${port} refuses the user: ${why}`, { cause });
+    return transient(`queue broker ${host}:${port} rejects the user: ${why}`, { cause });
   return transient(`queue broker ${host}:${port}: ${why}`, { cause, unreachable: true });
 }

@@ -18,7 +18,7 @@ export class AddressRefused extends Error {
 
   constructor(hostname: string) {
     // Does not contain the address: callers must not learn how a name resolves inside our network.
-    super(`${hostname} has an address that must not be fetched from`);
+    super(`${hostname} has an address that may not be fetched from`);
     this.name = 'AddressRefused';
     this.hostname = hostname;
   }

@@ -76,7 +76,7 @@ export class RemoteHttp implements RemoteFiles, AsyncDisposable {
       answer.body.destroy();
       if (redirects === maxRedirects) return failed(`${nameOf(url)} redirects more than ${maxRedirects} times`);
       const next = URL.parse(location, at);
-      if (!next) return failed(`${nameOf(at)} redirects to something that is no URL`);
+      if (!next) return failed(`${nameOf(at)} redirects to an invalid URL`);
       at = next;
     }
   }
@@ -122,7 +122,7 @@ export class RemoteHttp implements RemoteFiles, AsyncDisposable {
     const fileName = remoteFileName(textOf(headers['content-disposition']), url);
     const encoding = textOf(headers['content-encoding'])?.trim().toLowerCase() ?? '';
     const content = decoded(body, encoding, fileName);
-    if (!content) return refuse(`${nameOf(url)} sends its content as '${encoding}', which it was asked not to do`);
+    if (!content) return refuse(`${nameOf(url)} sends its content as '${encoding}', although identity was requested`);
     try {
       const chunks = flowing(content, this.#options.idleMs, this.#clock);
       const first = await firstOf(chunks);
@@ -140,9 +140,9 @@ export class RemoteHttp implements RemoteFiles, AsyncDisposable {
 /** What is wrong with the URL itself. */
 function unfit(url: URL): string | undefined {
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    return `begins with ${url.protocol}; only http and https are fetched from`;
+    return `starts with ${url.protocol}; only http and https are allowed`;
   // It would be shown to everybody who sees the dataset.
-  if (url.username !== '' || url.password !== '') return 'holds a user name or a password, which it must not';
+  if (url.username !== '' || url.password !== '') return 'contains a user name or password, which is not allowed';
   return undefined;
 }
 
@@ -175,13 +175,13 @@ function isWhole(range: string | undefined): boolean {
 }
 
 function hint(statusCode: number, url: URL, range: string | undefined): string {
-  if (statusCode === 202) return ': the file is not ready yet; try again when it can be downloaded';
+  if (statusCode === 202) return ': the file is not ready yet; retry when it can be downloaded';
   if (statusCode === 206)
-    return `: that is a part of the file (Content-Range: ${range ?? 'none'}), and all of it is needed`;
-  if (statusCode < 300) return ': only 200 says that the whole file follows';
+    return `: that is a part of the file (Content-Range: ${range ?? 'none'}), but the whole file is required`;
+  if (statusCode < 300) return ': only 200 means that the whole file follows';
   const names = new Set([...url.searchParams.keys()].map((name) => name.toLowerCase()));
   const expires = EXPIRY.some((needed) => needed.every((name) => names.has(name)));
-  return statusCode === 403 && expires ? '; the link looks like a signed one that has expired: make a new one' : '';
+  return statusCode === 403 && expires ? '; this looks like a signed link that has expired: create a new one' : '';
 }
 
 const textOf = (header: string | string[] | undefined): string | undefined =>

@@ -81,7 +81,7 @@ export function sourceFault(key: string, error: unknown): unknown {
 }
 
 export const wrongSize = (key: string, found: string, size: number): Error =>
-  rejected(`${key}: the source has ${found}, not the ${size} bytes announced`);
+  rejected(`${key}: the source has ${found}, but ${size} bytes were announced`);
 
 export function asBuffer(chunk: Uint8Array | string): Buffer {
   if (typeof chunk === 'string') return Buffer.from(chunk);

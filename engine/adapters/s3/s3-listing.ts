@@ -30,7 +30,7 @@ export function listingQuery(prefix: string, after: ListingPlace | undefined, ke
 /** @param what names the listing in a failure, which is how an answer that is no listing ends */
 export function parseListing(xml: string, what: string): ListingPage {
   if (!xml.includes('<ListBucketResult') || !xml.trimEnd().endsWith('</ListBucketResult>'))
-    throw transient(`${what}: the answer is no listing; check server`);
+    throw transient(`${what}: the response is not a listing; check server`);
   const isEncoded = fieldOf(xml, 'EncodingType') === 'url';
   const objects: ObjectInfo[] = [];
   let lastKey: string | undefined;

@@ -98,10 +98,10 @@ export class LineCap {
     const dropped = skipped + (this.#full ? 1 : 0);
     if (dropped === 0 && this.#shortened === 0) return;
     const note = [
-      ...(dropped > 0 ? [`${dropped} more lines left out`] : []),
-      ...(this.#shortened > 0 ? [`${this.#shortened} lines cut at ${MAX_LINE_BYTES} bytes`] : []),
+      ...(dropped > 0 ? [`${dropped} more lines omitted`] : []),
+      ...(this.#shortened > 0 ? [`${this.#shortened} lines truncated at ${MAX_LINE_BYTES} bytes`] : []),
     ];
-    this.#emit(`[output cut: ${note.join(', ')}]`);
+    this.#emit(`[output truncated: ${note.join(', ')}]`);
   }
 
   #take(line: string, cut: boolean): void {

@@ -111,7 +111,7 @@ export async function endLeftoverScripts(stateDir: string, log: Logger, clock: C
     const path = join(stateDir, file);
     for (const record of await readRecords(path)) {
       const pids = await leftovers(record);
-      if (pids.length > 0) log.warn({ run: record.runId, pids }, 'ending a script of a process that was killed');
+      if (pids.length > 0) log.warn({ run: record.runId, pids }, 'killing a script left running by a crashed process');
       killed += pids.length;
       await endProcesses(() => leftovers(record), clock);
     }
@@ -127,7 +127,7 @@ export async function endProcesses(find: () => Promise<readonly number[]>, clock
     const pids = await find();
     if (pids.length === 0) return;
     if (clock.now() > until)
-      throw new Failure('transient', `processes ${pids.join(', ')} of a script do not end even by SIGKILL`);
+      throw new Failure('transient', `processes ${pids.join(', ')} of a script do not terminate even after SIGKILL`);
     for (const pid of pids) sendSignal(pid, 'SIGKILL');
     await clock.sleep(pause);
   }
@@ -143,7 +143,7 @@ async function leftovers({ runId, group }: ScriptRecord): Promise<number[]> {
 }
 
 const notRecorded = (what: string, cause: unknown): Failure =>
-  new Failure('transient', `script run ${what} not recorded: ${messageOf(cause)}`, { cause });
+  new Failure('transient', `script run ${what} could not be recorded: ${messageOf(cause)}`, { cause });
 
 interface OpenFile {
   readonly path: string;

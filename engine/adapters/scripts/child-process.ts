@@ -80,7 +80,9 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
     if (!(run instanceof ScriptRun)) return unstarted(run);
     const recorded = record
       .started(run.group)
-      .catch((err: unknown) => this.#log.warn({ err, run: spec.runId }, 'script group not recorded'));
+      .catch((err: unknown) =>
+        this.#log.warn({ err, run: spec.runId }, 'the process group of a script could not be recorded'),
+      );
     // Also if a process cannot be killed, which fails the run: its pipes are closed all the same.
     using _pipes = { [Symbol.dispose]: () => run.close() };
     const outcome = await this.#attend(run, spec, signal).catch(async (error: unknown) => {
@@ -161,7 +163,12 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
           sendSignal(-run.group, 'SIGKILL');
           timers.push(
             this.#clock.after(GRACE_MS, () =>
-              stuck.reject(new Failure('transient', `process ${run.group} (${spec.program}) ignores even SIGKILL`)),
+              stuck.reject(
+                new Failure(
+                  'transient',
+                  `process ${run.group} (${spec.program}) does not terminate even after SIGKILL`,
+                ),
+              ),
             ),
           );
         }),
@@ -192,7 +199,8 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
     const { cpuSeconds, fileSizeBytes } = spec.limits ?? {};
     if (cpuSeconds === undefined && fileSizeBytes === undefined) return [program, ...spec.args];
     if (this.#prlimit === undefined) {
-      if (!this.#warnedOfLimits) this.#log.warn({ limits: spec.limits }, 'no prlimit program: scripts run unlimited');
+      if (!this.#warnedOfLimits)
+        this.#log.warn({ limits: spec.limits }, 'prlimit not found: scripts run without limits');
       this.#warnedOfLimits = true;
       return [program, ...spec.args];
     }
@@ -251,7 +259,8 @@ function endOfSpawnError(error: NodeJS.ErrnoException, spec: ScriptSpec): Script
 const unstarted = (end: ScriptEnd): ScriptResult => ({ end, stdout: [], stderrTail: '', durationMs: 0 });
 
 function throwIfAborted(spec: ScriptSpec, signal: AbortSignal): void {
-  if (signal.aborted) throw aborted(`${spec.program} was ended: ${messageOf(signal.reason)}`, { cause: signal.reason });
+  if (signal.aborted)
+    throw aborted(`${spec.program} was stopped: ${messageOf(signal.reason)}`, { cause: signal.reason });
 }
 
 function isExecutable(path: string): boolean {

@@ -114,7 +114,7 @@ export class ScriptPipes implements AsyncDisposable {
     });
     const [code] = (await once(child, 'exit').catch((cause: NodeJS.ErrnoException) => {
       if (cause.code !== 'ENOENT') throw cause;
-      throw new Failure('defect', `there is no program ${this.#mkfifo} (looked for in ${PLACES})`, { cause });
+      throw new Failure('defect', `program ${this.#mkfifo} not found in ${PLACES}`, { cause });
     })) as [number | null];
     if (code !== 0) throw new Failure('transient', `${this.#mkfifo} in ${dir} ended with ${code}`);
     this.#names = names.map((name) => join(dir, name));
@@ -227,6 +227,6 @@ async function orNoPipe<T>(make: () => Promise<T>): Promise<T> {
     return await make();
   } catch (cause) {
     const kind = cause instanceof Failure ? cause.kind : 'transient';
-    throw new Failure(kind, `no pipe for a script: ${messageOf(cause)}`, { cause });
+    throw new Failure(kind, `cannot create a pipe for a script: ${messageOf(cause)}`, { cause });
   }
 }

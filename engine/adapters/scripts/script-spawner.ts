@@ -60,7 +60,10 @@ export class ScriptSpawner implements AsyncDisposable {
     } catch (error) {
       // A spawner that failed once is not tried again.
       if (!this.#over)
-        this.#log.warn({ err: messageOf(error) }, 'no process that starts scripts: they start from here');
+        this.#log.warn(
+          { err: messageOf(error) },
+          'the spawner process is not available; scripts are spawned by this process',
+        );
       this.#over = true;
       this.#ended();
       return undefined;
@@ -177,6 +180,6 @@ function tell(report: SpawnReport, runs: ReadonlyMap<number, Run>): void {
 }
 
 function lose({ started, exit }: Run, cause: unknown): void {
-  const lost = transient('the process that starts scripts ended', { cause });
+  const lost = transient('the spawner process ended', { cause });
   for (const { reject } of [started, exit]) reject(lost);
 }

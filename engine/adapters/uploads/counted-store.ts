@@ -159,13 +159,13 @@ export class CountedStore implements ObjectStore {
         if (reservation.fits && (await this.#kept.settle(object, reservation.turn, info?.size, signal))) return;
       }
     } catch (err) {
-      this.#options.log.warn({ err, key }, 'an object could not be counted; it is counted anew by the next sweep');
+      this.#options.log.warn({ err, key }, 'an object could not be counted; the next sweep recounts it');
     }
     if (this.#unsettled.size < UNSETTLED) this.#unsettled.set(key, object);
   }
 
   #patience(): ReturnType<typeof deadline> {
-    const late = (): Error => new Error(`gave up after ${SETTLE_MS} ms`);
+    const late = (): Error => new Error(`no response within ${SETTLE_MS} ms`);
     return deadline(this.#options.clock, SETTLE_MS, undefined, late);
   }
 }
@@ -235,8 +235,8 @@ function rulesOf(name: string): 'counted only' | Pick<ReserveOptions, 'replacesR
 const TITLES: Readonly<Record<string, string>> = {
   'vdi-meta.json': 'the metadata have',
   'vdi-manifest.json': 'the list of files has',
-  'import-ready.zip': 'the upload, packed, has',
-  'install-ready.zip': 'what the import made of the upload has',
+  'import-ready.zip': 'the packed upload has',
+  'install-ready.zip': 'the import result has',
 };
 
 function titleOf(name: string): string {

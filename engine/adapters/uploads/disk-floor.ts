@@ -64,7 +64,7 @@ export class DiskFloor implements DiskRoom {
 
   async #read(): Promise<void> {
     const { clock, folders, log } = this.#options;
-    using limit = deadline(clock, READ_MS, undefined, () => new Error('the disk does not answer'));
+    using limit = deadline(clock, READ_MS, undefined, () => new Error('the disk does not respond'));
     let lack: string | undefined;
     for (const folder of folders) {
       try {
@@ -77,8 +77,9 @@ export class DiskFloor implements DiskRoom {
     }
     this.#readMs = clock.now();
     if (lack !== undefined && this.#lack === undefined)
-      log.warn({ reason: lack }, 'writes are refused: a disk is full');
-    if (lack === undefined && this.#lack !== undefined) log.info('writes are taken again: the disks have room');
+      log.warn({ reason: lack }, 'writes are rejected: a disk is full');
+    if (lack === undefined && this.#lack !== undefined)
+      log.info('writes are accepted again: the disks have free space');
     this.#lack = lack;
   }
 
@@ -87,7 +88,7 @@ export class DiskFloor implements DiskRoom {
     const { freeBytes, sizeBytes } = await readDisk(folder);
     const floor = Math.max(floorBytes, Math.ceil((sizeBytes * floorPercent) / 100));
     if (freeBytes >= floor) return undefined;
-    return `the disk of ${role} has ${freeBytes} bytes free, and nothing is written to it below ${floor}`;
+    return `the disk of ${role} has ${freeBytes} bytes free; writes stop below ${floor}`;
   }
 }
 

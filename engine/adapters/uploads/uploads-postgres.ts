@@ -256,4 +256,4 @@ const GROW_ACCEPTED = growStatement(
 );
 
 const gone = (dataset: DatasetId): Error =>
-  transient(`the upload of dataset ${dataset} was given up: its reservation is gone`);
+  transient(`the upload of dataset ${dataset} was abandoned: its reservation is gone`);

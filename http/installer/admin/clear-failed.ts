@@ -88,9 +88,9 @@ export function clearFailedRoutes({ failedInstalls }: ClearFailedOptions): reado
         202: answer('The run has begun', ClearStarted),
         ...refusals({
           ...ADMIN_REFUSALS,
-          400: 'A query parameter is wrong, or the body is no JSON or too large',
+          400: 'A query parameter is wrong, or the body is not JSON or too large',
           409: 'A run is under way',
-          415: 'The body is no JSON',
+          415: 'The body is not JSON',
           422: 'The body names no installs',
           503: 'The process starts or stops',
         }),

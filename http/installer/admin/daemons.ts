@@ -216,7 +216,7 @@ function minAgeOf(value: QueryValue | undefined, nowMs: number): number | undefi
   const moment = momentOf(text.replace(/(?<=T\d\d:\d\d:\d\d)(?:\.\d{1,9})?Z$/, ''));
   if (!moment)
     throw badRequest(
-      `query parameter 'age_cutoff' is '${text}': a duration such as 30d or 1d 12h, or a date such as 2026-01-31, is needed`,
+      `query parameter 'age_cutoff' is '${text}': expected a duration such as 30d or 1d 12h, or a date such as 2026-01-31`,
     );
   const age = nowMs - moment.getTime();
   if (age < 0) throw badRequest(`query parameter 'age_cutoff' is '${text}', which is yet to come`);

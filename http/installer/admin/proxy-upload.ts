@@ -64,7 +64,7 @@ function targetUser({ request }: RequestContext): UserId {
   if (given === undefined)
     throw badRequest('the header User-ID is missing; it names the user who will own the dataset');
   const owner = parseUserId(String(given).trim());
-  if (!owner) throw badRequest(`the header User-ID is '${String(given).slice(0, 64)}': a positive integer is needed`);
+  if (!owner) throw badRequest(`the header User-ID is '${String(given).slice(0, 64)}': expected a positive integer`);
   return owner;
 }
 

@@ -83,9 +83,9 @@ export function purgeDatasetRoute(options: PurgeDatasetOptions): Route {
       204: { description: 'It will be removed; it is gone for its users already' },
       ...refusals({
         ...ADMIN_REFUSALS,
-        400: 'The body is no JSON or too large',
+        400: 'The body is not JSON or too large',
         404: 'The user has no such dataset',
-        415: 'The body is no JSON',
+        415: 'The body is not JSON',
         422: 'The ids are missing or none',
         503: 'A database took too long',
       }),

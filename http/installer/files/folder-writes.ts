@@ -107,12 +107,11 @@ async function receive(
   { request, signal }: RequestContext,
 ): Promise<ObjectInfo> {
   const given = mediaType(request.headers['content-type']);
-  if (given !== '' && given !== contentType)
-    throw unsupportedMedia(`content type '${given}': ${contentType} is needed`);
+  if (given !== '' && given !== contentType) throw unsupportedMedia(`content type '${given}': expected ${contentType}`);
   const coding = request.headers['content-encoding'];
   // A packed body would be stored as it is and later sent as if it were not packed.
   if (coding !== undefined && coding.toLowerCase() !== 'identity')
-    throw unsupportedMedia(`header Content-Encoding '${coding}': the file itself is needed`);
+    throw unsupportedMedia(`header Content-Encoding '${coding}': expected the file itself`);
   // A client that sends a range would replace the whole file with a part of it (RFC 9110, 14.5).
   if (request.headers['content-range'] !== undefined)
     throw badRequest('header Content-Range: a file is put whole, not in parts');

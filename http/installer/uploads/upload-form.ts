@@ -75,7 +75,7 @@ export class UploadFormReader<Details> {
       throw badRequest(
         this.#leftOut.size > 0
           ? `the only files are such as desktops add, which are left out: ${[...this.#leftOut].map(quote).join(', ')}`
-          : "neither 'dataFile' nor 'url' is given; exactly one of them is needed",
+          : "neither 'dataFile' nor 'url' is given; expected exactly one of them",
       );
     const { raw: data, documents, datasetProperties: properties } = this.#files;
     return { ...this.#details, url: this.#url, data, documents, properties, leftOut: [...this.#leftOut] };
@@ -130,4 +130,4 @@ export class UploadFormReader<Details> {
   }
 }
 
-const fileAndUrl = (): HttpError => badRequest("both 'dataFile' and 'url' are given; exactly one of them is needed");
+const fileAndUrl = (): HttpError => badRequest("both 'dataFile' and 'url' are given; expected exactly one of them");

@@ -34,9 +34,9 @@ function checkUrl(text: string, enabled: boolean, faults: Faults): URL | undefin
   if (!enabled)
     faults.add(['url'], 'is given, but uploads by URL are not enabled on this server (restService.urlUploads)');
   else if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    faults.add(['url'], `is ${quote(text)}; an http or https URL is needed`);
+    faults.add(['url'], `is ${quote(text)}; expected an http or https URL`);
   else if ([...text].length < MIN_CHARACTERS)
-    faults.add(['url'], `is ${quote(text)}; at least ${MIN_CHARACTERS} characters are needed`);
+    faults.add(['url'], `is ${quote(text)}; expected at least ${MIN_CHARACTERS} characters`);
   else return url;
   return undefined;
 }
@@ -82,7 +82,7 @@ export async function probeUpload(
 const RETRY_SECONDS = 60;
 
 export interface IntakeSettings {
-  /** Bytes of one upload request. */
+  /** Maximum bytes of one upload request. */
   readonly maxUploadBytes: number;
   /** Bytes that one user may keep. */
   readonly userMaxStorageBytes: number;

@@ -147,7 +147,7 @@ export class UploadSession {
         const last = patience.signal.aborted || i === CLEANUP_PAUSES_MS.length - 1;
         if (!last) continue;
         const { dataset, owner } = this.address;
-        this.#ports.log.warn({ err, dataset, owner }, 'an upload was given up, but its parts could not be removed');
+        this.#ports.log.warn({ err, dataset, owner }, 'an upload was abandoned, but its parts could not be removed');
         // The sweep spares what a living process holds. Were this to fail too, it would find out by itself.
         await this.#ports.uploads.giveUp(dataset, patience.signal).catch(() => undefined);
         return;
@@ -156,7 +156,7 @@ export class UploadSession {
   }
 
   async #open(signal: AbortSignal): Promise<void> {
-    if (this.#state === 'gone') throw conflict(`the upload of dataset ${this.address.dataset} was given up`);
+    if (this.#state === 'gone') throw conflict(`the upload of dataset ${this.address.dataset} was abandoned`);
     if (this.#state !== 'new') return;
     const { announcedBytes, quotaBytes } = this.#limits;
     // Before the call: a row may exist although the call failed.
@@ -242,6 +242,6 @@ export class UploadSession {
   }
 
   #deadline(ms: number): ReturnType<typeof deadline> {
-    return deadline(this.#ports.clock, ms, undefined, () => new Error(`gave up after ${ms} ms`));
+    return deadline(this.#ports.clock, ms, undefined, () => new Error(`no response within ${ms} ms`));
   }
 }

@@ -101,7 +101,7 @@ function tokenOf(
     if (value !== undefined) tokens.add(bearer(String(value), false));
   }
   if (settings.queryToken && route.queryToken) for (const token of search.getAll('access_token')) tokens.add(token);
-  if (tokens.size > 1) throw badRequest('the request carries several tokens that differ; one is needed');
+  if (tokens.size > 1) throw badRequest('the request carries several tokens that differ; expected one');
   const [token] = tokens;
   return token;
 }

@@ -30,7 +30,7 @@ export function profileMemory(
     if (!profile.firstName && !profile.lastName && !profile.email && !profile.affiliation) return;
     // Mostly it is the same object: that of a token that was verified a moment ago.
     if (isDeepStrictEqual(known.get(caller.userId), profile) || clock.now() < quietUntil) return;
-    using limit = deadline(clock, WRITE_MS, undefined, () => transient(`no answer within ${WRITE_MS} ms`));
+    using limit = deadline(clock, WRITE_MS, undefined, () => transient(`no response within ${WRITE_MS} ms`));
     try {
       await unlessAborted(accounts.remember(profile, limit.signal), limit.signal);
       const oldest = known.keys().next();

@@ -102,7 +102,7 @@ function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): s
 function demandAccessType(typ: string | undefined): void {
   if (typ === undefined || /^(?:jwt|(?:application\/)?at\+jwt)$/i.test(typ)) return;
   const shown = JSON.stringify(typ).slice(0, MAX_SHOWN);
-  throw unauthorized(`the bearer token's header 'typ' is ${shown}; JWT or at+jwt is needed, or no such header`);
+  throw unauthorized(`the bearer token's header 'typ' is ${shown}; expected JWT or at+jwt, or no such header`);
 }
 
 function refusal(error: Error): string {
@@ -137,7 +137,7 @@ const MAX_SHOWN = 64;
 
 function badClaim(name: string, found: unknown, allowed: string): HttpError {
   const shown = JSON.stringify(found).slice(0, MAX_SHOWN);
-  return unauthorized(`the bearer token's claim '${name}' is ${shown}; ${allowed} is needed, or no such claim`);
+  return unauthorized(`the bearer token's claim '${name}' is ${shown}; expected ${allowed}, or no such claim`);
 }
 
 /** Some issuers write the id as a number; above 2^53 only its digits in the token are exact. */

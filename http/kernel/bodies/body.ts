@@ -26,7 +26,7 @@ export const isJsonType = (contentType: string | undefined): boolean =>
 
 export async function readJson(request: IncomingMessage, maxBytes = MAX_JSON_BYTES): Promise<unknown> {
   const given = request.headers['content-type'] ?? '';
-  if (!isJsonType(given)) throw unsupportedMedia(`content type '${given}': application/json is needed`);
+  if (!isJsonType(given)) throw unsupportedMedia(`content type '${given}': expected application/json`);
   return parseJsonText(await readBytes(request, maxBytes), 'the body');
 }
 
@@ -56,7 +56,7 @@ export function jsonBody<Schema extends TSchema>(
   return async (request) => {
     const read = await readJson(request, maxBytes);
     if (!isObject(read) && notAnObject === 400)
-      throw badRequest(`the body is ${describeValue(read)}; a JSON object is needed`);
+      throw badRequest(`the body is ${describeValue(read)}; expected a JSON object`);
     const body = withoutNulls(read);
     const faults = new Faults();
     check(body, faults);
@@ -81,7 +81,7 @@ export function soundJsonBody<Schema extends TSchema>(
 export async function readJsonList(request: IncomingMessage, what = ''): Promise<readonly unknown[]> {
   const read = await readJson(request);
   if (Array.isArray(read)) return read;
-  throw badRequest(`the body is ${describeValue(read)}; a list${what === '' ? '' : ` of ${what}`} is needed`);
+  throw badRequest(`the body is ${describeValue(read)}; expected a list${what === '' ? '' : ` of ${what}`}`);
 }
 
 const isObject = (value: unknown): value is JsonObject =>

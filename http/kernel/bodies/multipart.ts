@@ -50,7 +50,7 @@ export async function readMultipart(
   signal.throwIfAborted();
   const contentType = request.headers['content-type'] ?? '';
   if (mediaType(contentType) !== 'multipart/form-data')
-    throw unsupportedMedia(`content type '${contentType}': multipart/form-data is needed`);
+    throw unsupportedMedia(`content type '${contentType}': expected multipart/form-data`);
   const boundary = boundaryOf(contentType);
   await new MultipartReading(request, openParser(boundary), boundary, limits, onPart).run(signal);
 }

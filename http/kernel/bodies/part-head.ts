@@ -36,7 +36,7 @@ export function readPartHead(headers: PartHeaders): PartHead | HeadFault {
   const read = readParameters(disposition);
   if ('fault' in read) return { fault: `has a header Content-Disposition that ${read.fault}` };
   if (read.value.toLowerCase() !== 'form-data')
-    return { fault: `has Content-Disposition '${read.value.slice(0, 60)}': 'form-data' is needed` };
+    return { fault: `has Content-Disposition '${read.value.slice(0, 60)}': expected 'form-data'` };
   const name = textOf(read.parameters, 'name');
   const fileName = textOf(read.parameters, 'filename');
   if (typeof name === 'object') return { fault: `has a name that cannot be used: ${name.fault}` };

@@ -14,6 +14,6 @@ export function versionOf(request: IncomingMessage, assumed: ApiVersion = DEFAUL
   const asked = request.headers[VERSION_HEADER];
   if (asked === undefined) return assumed;
   const known = API_VERSIONS.find((version) => version === asked);
-  if (!known) throw badRequest(`header Api-Version '${asked}': one of ${API_VERSIONS.join(', ')} is needed`);
+  if (!known) throw badRequest(`header Api-Version '${asked}': expected one of ${API_VERSIONS.join(', ')}`);
   return known;
 }

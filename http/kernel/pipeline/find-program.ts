@@ -20,5 +20,5 @@ export async function findProgram(program: string, path: string): Promise<void> 
     );
     if (found) return;
   }
-  throw transient('it is not there to be executed');
+  throw transient('it does not exist or is not executable');
 }

@@ -131,7 +131,7 @@ async function probeAll({ checks, clock }: HealthParts): Promise<Pick<HealthRepo
 
 /** One that does not answer may be well; one that answers with an error is not. */
 async function probe({ name, probe }: HealthCheck, clock: Clock): Promise<DependencyHealth> {
-  const late = (): Error => transient(`no answer within ${PROBE_MS} ms`, { unreachable: true });
+  const late = (): Error => transient(`no response within ${PROBE_MS} ms`, { unreachable: true });
   using limit = deadline(clock, PROBE_MS, undefined, late);
   try {
     await unlessAborted(probe(limit.signal), limit.signal);

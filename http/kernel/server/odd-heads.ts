@@ -27,7 +27,7 @@ function refuseRepeated(rawHeaders: readonly string[]): void {
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]?.toLowerCase() ?? '';
     if (SINGULAR.has(name) && seen.has(name))
-      throw badRequest(`there are several ${rawHeaders[i]} headers; one is needed`);
+      throw badRequest(`there are several ${rawHeaders[i]} headers; expected one`);
     seen.add(name);
   }
 }

@@ -48,7 +48,7 @@ t.test('each mail has its subject, its link and the table of the request', async
       ...['Date of request: 2026-01-02', 'Name: Uwe <b>Doe</b>', 'Email: u@lab.example', 'Organization: Lab'],
       ...[`Purpose: ${EVIL}`, 'Agreement no.: 12-3', 'Research questions: Why?', 'Analysis plan: Look'],
       '',
-      'Name, organization, purpose, research questions and plans are the words of the requester. Nobody has checked them.',
+      'The requester provided name, organization, purpose, research questions and plans. They have not been verified.',
       '',
       'https://site.example/apply',
       '',

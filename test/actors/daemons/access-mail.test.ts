@@ -234,7 +234,7 @@ t.test('what is beyond the mails of an author in a day is not sent, and a row sa
     await app.clock.advance(3_600_000);
   }
   t.equal(sent, 40);
-  const failure = 'not sent: edits of user 40 have brought about 40 mails in 24 hours, which is the most';
+  const failure = 'not sent: edits of user 40 have already caused 40 mails in 24 hours, the maximum';
   t.match(await rows(), [
     { attempts: 0, dead: true, failure },
     { attempts: 0, dead: true, failure },

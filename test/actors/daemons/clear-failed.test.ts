@@ -404,12 +404,12 @@ t.test('a process that starts or stops takes no order, and a run under way ends'
   await installed(world, dataFails);
   const { failed } = open(t, world);
   const idle = new ClearFailed(portsOf(world));
-  t.throws(() => idle.clear(ALL), { kind: 'transient', message: /starts or stops/ });
+  t.throws(() => idle.clear(ALL), { kind: 'transient', message: /is starting or stopping/ });
   const stop = new AbortController();
   const serving = idle.serve(stop.signal);
   stop.abort();
   await serving;
-  t.throws(() => idle.clear(ALL), { kind: 'transient', message: /starts or stops/ });
+  t.throws(() => idle.clear(ALL), { kind: 'transient', message: /is starting or stopping/ });
   const end = new AbortController();
   const real = new FakeDatasetReports(world.catalog);
   const halted = new ClearFailed({
@@ -424,7 +424,7 @@ t.test('a process that starts or stops takes no order, and a run under way ends'
   const run = halted.serve(end.signal);
   t.equal(halted.clear(ALL), 'started');
   await run;
-  t.match(halted.lastReport, { ...NOTHING, failure: 'the process stops' });
+  t.match(halted.lastReport, { ...NOTHING, failure: 'the process is shutting down' });
   t.equal(failed.lastReport, undefined);
 });
 

@@ -102,7 +102,7 @@ t.test('where it is switched off there are slim runs alone, and one warning', as
   await tree.start(never);
   await clock.advance(51 * MINUTE_MS);
   t.strictSame(runs, ['slim 0', 'slim 25', 'slim 50']);
-  t.match(warnings, [/^full runs of the reconciler are switched off/]);
+  t.match(warnings, [/^full runs of the reconciler are disabled/]);
 });
 
 t.test('a full run that failed is due again at the next tick', async (t) => {
@@ -194,7 +194,7 @@ t.test('an order to a process that does not lead is told so, and one that can le
 
 t.test('an order before the start, or at the end, cannot be taken', async (t) => {
   const { clock, daemons, tree } = await setup(t);
-  await t.rejects(daemons.pruner.order({}, never), { kind: 'transient', message: /'pruner' does not run yet/ });
+  await t.rejects(daemons.pruner.order({}, never), { kind: 'transient', message: /'pruner' is not running yet/ });
   await tree.start(never);
   await tree.stop(clock.now() + 1_000);
   await t.rejects(daemons.pruner.order({}, never), { kind: 'aborted', message: /'pruner' is ending/ });

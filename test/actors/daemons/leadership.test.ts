@@ -85,7 +85,10 @@ t.test('a lead that cannot be renewed for 25 s is lost, before its lease runs ou
   await clock.advance(24_999);
   t.equal(lead?.lost.aborted, false);
   await clock.advance(1);
-  t.match(lead?.lost.reason, { kind: 'aborted', message: 'lead of daemon:pruner lost: not renewed in time' });
+  t.match(lead?.lost.reason, {
+    kind: 'aborted',
+    message: 'lead of daemon:pruner lost: not renewed within the deadline',
+  });
   t.strictSame(table.held(), ['daemon:pruner'], 'nobody else could have it yet');
 });
 
@@ -95,7 +98,7 @@ t.test('a renewal without an answer is one that failed', async (t) => {
   await using lead = await first.leads.take('pruner', never);
   first.leases.renew = () => new Promise(() => {});
   await clock.advance(25_000);
-  t.match(lead?.lost.reason, { message: 'lead of daemon:pruner lost: not renewed in time' });
+  t.match(lead?.lost.reason, { message: 'lead of daemon:pruner lost: not renewed within the deadline' });
 });
 
 t.test('a short failure costs nobody the lead', async (t) => {
@@ -129,7 +132,7 @@ t.test('who asks for a lead without an answer hears so', async (t) => {
   first.leases.acquire = () => new Promise(() => {});
   const asked = t.rejects(first.leads.take('pruner', never), {
     kind: 'transient',
-    message: 'lease daemon:pruner: no answer in time',
+    message: 'lease daemon:pruner: no response within the deadline',
   });
   await clock.advance(5_000);
   await asked;

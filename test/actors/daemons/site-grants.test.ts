@@ -105,7 +105,7 @@ t.test('a site that is away keeps no other waiting, and is told once it is back'
   t.ok(told > 0, 'it was told');
   t.strictSame(
     lines.map(({ level, msg }) => `${level} ${msg}`),
-    ['40 a site cannot be told of grants', '30 a site is told of grants again'],
+    ['40 a site cannot receive grant changes', '30 a site receives grant changes again'],
     'said once',
   );
 });

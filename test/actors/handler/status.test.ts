@@ -126,9 +126,9 @@ t.test('/health is 500 with the error body when a job would not find what it nee
     t.match(told, { code: 500, status: 'server-error', message });
     t.strictSame(Object.keys(told), ['code', 'status', 'message']);
   };
-  await failing(/^command no-such-program: it is not there to be executed$/);
+  await failing(/^command no-such-program: it does not exist or is not executable$/);
   await rm(app.workDir, { recursive: true });
-  await failing(/workspace: the folder of the workspaces is not there to be written; disk: .*; command no-such/);
+  await failing(/workspace: the workspace folder does not exist or is not writable; disk: .*; command no-such/);
 
   const away = await handlerApp(t);
   away.kept.fault = new Error('connection refused by 10.0.0.1');

@@ -58,7 +58,7 @@ t.test('the third death of a thread with one job alone in it is the end of that 
   t.same(decideOutcome(died, { attempts: 0, alone: true, crashes: 2 }, policy, lowest), {
     kind: 'dead',
     failure: 'defect',
-    message: 'its worker died 3 times while it ran alone: the worker thread died: out of memory',
+    message: 'its worker crashed 3 times while the job ran alone: the worker thread died: out of memory',
   });
   const ended = new ThreadDied('ended because of another task', false);
   t.same(decideOutcome(ended, { attempts: 0, alone: true, crashes: 2 }, policy, lowest), {

@@ -73,7 +73,7 @@ t.test('jobs are stopped before their leases run out when these cannot be renewe
   await clock.advance(25_000);
   t.same(aborts, []);
   await clock.advance(3_000);
-  t.same(aborts, ['1 lease of d1 lost: not renewed in time']);
+  t.same(aborts, ['1 lease of d1 lost: not renewed within the deadline']);
   t.same(table.held(), ['d1']);
   await end();
 });
@@ -93,7 +93,7 @@ t.test('a job that was never renewed, or got no answer, is stopped before its le
     };
     const end = run();
     await clock.advance(ms);
-    t.same([aborts, asked], [['1 lease of d1 lost: not renewed in time'], times]);
+    t.same([aborts, asked], [['1 lease of d1 lost: not renewed within the deadline'], times]);
     await end();
   }
 });
@@ -158,7 +158,7 @@ t.test('a process that stood still stops what it held before it asks for anythin
   await clock.advance(60_000);
   for (const fire of missed) fire();
   await clock.settle();
-  t.equal(aborts[0], '1 lease of d1 lost: not renewed in time');
+  t.equal(aborts[0], '1 lease of d1 lost: not renewed within the deadline');
   await end();
 });
 
@@ -173,5 +173,8 @@ t.test('a job that was claimed while a round stood still is stopped at the end o
   const round = keeper.renewAll(new AbortController().signal);
   await clock.advance(60_000);
   t.equal(await round, false);
-  t.same(aborts.sort(), ['1 lease of d1 lost: not renewed in time', '2 lease of d2 lost: not renewed in time']);
+  t.same(aborts.sort(), [
+    '1 lease of d1 lost: not renewed within the deadline',
+    '2 lease of d2 lost: not renewed within the deadline',
+  ]);
 });

@@ -63,7 +63,7 @@ t.test('an import or install of a dataset that is deleted ends at once, and does
     world.deliver();
     await world.clock.advance(11_000);
     t.same(await work.end(), { kind: 'requeue', crashed: false });
-    t.same([...new Set(work.aborts)], [`true dataset ${at.dataset} waits to be deleted`]);
+    t.same([...new Set(work.aborts)], [`true dataset ${at.dataset} is waiting to be deleted`]);
     const calls = world.calls.length;
     await world.finish();
     t.same([world.dataset(at).state, world.jobRows(), world.leases.held()], ['deleted', [], []]);

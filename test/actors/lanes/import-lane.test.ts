@@ -133,7 +133,7 @@ t.test('a type without plugin fails the import with a message that names it', as
   await world.run('import');
   t.same(world.dataset(at).import, {
     status: 'failed',
-    messages: ['no plugin is registered for data type rnaseq:2.1'],
+    messages: ['no plugin is configured for data type rnaseq:2.1'],
   });
   await world.finish();
   t.same([world.calls, world.jobRows()], [[], []]);

@@ -6,7 +6,7 @@ import { worldBefore } from '../../support/lane-start.ts';
 
 const INSIDE = /127\.0\.0\.1|10\.0\.0\.7|:8090|:5432|plugins\.lab|\/srv\/|\/opt\//;
 const WORDS = [
-  'POST http://127.0.0.1:8090/import: time-out, no answer within 60000 ms',
+  'POST http://127.0.0.1:8090/import: timeout, no response within 60000 ms',
   'connect ECONNREFUSED 10.0.0.7:5432',
   'getaddrinfo ENOTFOUND plugins.lab',
   "ENOSPC: no space left on device, write '/srv/sites/f'",

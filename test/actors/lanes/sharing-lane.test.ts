@@ -215,7 +215,7 @@ t.test('a malformed document counts as not said, is told of once, and spoils no 
   const bad: readonly (readonly [string, string, string])[] = [
     ['81', 'no json', 'not JSON'],
     ['82', '{"action":"give"}', "'action' must be one of grant, revoke"],
-    ['83', `{"action":"grant"}${' '.repeat(65_536)}`, '65554 bytes; at most 65536 are read'],
+    ['83', `{"action":"grant"}${' '.repeat(65_536)}`, '65554 bytes; the maximum is 65536'],
     ['84', '[['.repeat(32_000), 'not JSON'],
     ['85', 'null', "'action' must be one of grant, revoke"],
     ['86', '', 'not JSON'],
@@ -243,7 +243,7 @@ t.test('a malformed document counts as not said, is told of once, and spoils no 
       lane: 'sharing',
       dataset: at.dataset,
       err: `${shareKey(at, user as UserId, 'share-offer.json')}: ${why}`,
-      msg: 'a share document was passed over',
+      msg: 'a malformed share document was skipped',
     })),
   );
 });

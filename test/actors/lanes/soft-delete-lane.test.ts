@@ -442,7 +442,7 @@ t.test('a type without plugin is hidden and left to an administrator, by its nam
   const document = { ...at, metadata, category: 'Biom', showVisibility: true };
   await world.targets.get(PLASMO)?.writeDataset(document, token, never);
   await flag(world, at);
-  const message = 'uninstall from PlasmoSite: no plugin is registered for data type biom:2.0';
+  const message = 'uninstall from PlasmoSite: no plugin is configured for data type biom:2.0';
   t.same(await world.run('softDelete'), { kind: 'dead', failure: 'rejected', message });
   t.match(await world.control(at), { PlasmoSite: { deleted: 2, data: ['complete', message] } });
   t.match(await world.record(at), { state: 'deleting', installs: { 'PlasmoSite data': ['complete', message] } });

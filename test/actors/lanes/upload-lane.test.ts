@@ -39,12 +39,12 @@ t.test('an upload becomes import-ready.zip, a manifest and a status, and its raw
 
 t.test('an upload that the user has to mend is rejected, says why, and leaves no raw files', async (t) => {
   const refused = {
-    "'genes.csv' has a file extension that this data type does not allow; allowed are: .txt": { 'genes.csv': 'a,b' },
+    "'genes.csv' has a file extension that this data type does not allow; allowed: .txt": { 'genes.csv': 'a,b' },
     'genes.zip: the archive is empty': { 'genes.zip': Buffer.from(`PK\x05\x06${'\0'.repeat(18)}`, 'latin1') },
-    "genes.zip: 'x.csv' has a file extension that this data type does not allow; allowed are: .txt": {
+    "genes.zip: 'x.csv' has a file extension that this data type does not allow; allowed: .txt": {
       'genes.zip': await zipOf({ 'x.csv': 'a' }),
     },
-    'genes.tgz: its name says that it is a tar.gz archive but its content is not': { 'genes.tgz': 'no' },
+    'genes.tgz: its name says tar.gz archive, but its content is not one': { 'genes.tgz': 'no' },
     'genes.txt has 100001 bytes; at most 100000 are allowed per file': { 'genes.txt': 'x'.repeat(100_001) },
   };
   for (const [message, files] of Object.entries(refused)) {

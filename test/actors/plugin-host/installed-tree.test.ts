@@ -130,7 +130,7 @@ t.test('a pipe is refused by its name, and nothing is overwritten', async (t) =>
   execFileSync('mkfifo', [join(from, 'pipe')]);
   await t.rejects(copyTree(from, join(dir, 'to'), signal), {
     kind: 'rejected',
-    message: `'${join(from, 'pipe')}' is no file, folder or link, and cannot be copied`,
+    message: `'${join(from, 'pipe')}' is not a file, folder or link, and cannot be copied`,
   });
   await t.rejects(copyTree(from, join(dir, 'there'), signal), { code: 'EEXIST' });
   t.equal(await readFile(join(dir, 'there', 'a.txt'), 'utf8'), 'mine');

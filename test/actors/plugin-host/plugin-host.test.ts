@@ -271,7 +271,7 @@ t.test('a start clears workspaces and refuses a missing install root', async (t)
   t.same(await readdir(workDir), []);
   await t.rejects(
     setupHost(t, () => ({ ...options, plugins: [hostedPlugin('/nowhere')] })),
-    { kind: 'transient', message: /installRoot '\/nowhere' of plugin test is no folder/ },
+    { kind: 'transient', message: /installRoot '\/nowhere' of plugin test is not a folder/ },
   );
 });
 

@@ -92,7 +92,7 @@ t.test('five calls in a row that nobody answers stop the jobs of that plugin, un
     'longshore_plugin_breaker_open{plugin="genes"} 1',
     'longshore_plugin_breaker_open{plugin="reads"} 0',
   ]);
-  t.equal(health('genes'), 'plugin genes does not answer; tried again in 30 s');
+  t.equal(health('genes'), 'plugin genes does not respond; next attempt in 30 s');
   t.equal(health('reads'), 'well');
   await clock.advance(29_000);
   t.same([genes.calls.length, reads.calls.length], [5, 2], 'the other plugin went on');
@@ -106,7 +106,7 @@ t.test('five calls in a row that nobody answers stop the jobs of that plugin, un
   genes.decide = () => answer.promise;
   await clock.advance(1_000);
   t.equal(genes.calls.length, 6, 'one probe');
-  t.equal(health('genes'), 'plugin genes does not answer; tried again now');
+  t.equal(health('genes'), 'plugin genes does not respond; next attempt now');
   await clock.advance(29_000);
   t.equal(genes.calls.length, 6, 'and no other call before its answer');
   await enqueue('install', 'reads-3');
@@ -187,7 +187,7 @@ t.test('a time-out, a busy thread or an abort is neither an answer nor none', as
   const { genes, call, breakers } = setup(t);
   for (let at = 1; at <= 9; at++) {
     genes.decide = () => {
-      throw at % 2 === 1 ? refused() : transient('no answer within 60 s');
+      throw at % 2 === 1 ? refused() : transient('no response within 60 s');
     };
     await t.rejects(call(`genes-${at}`));
   }

@@ -49,9 +49,9 @@ t.test('counts each call once, by what the plugin answered or why it did not', a
   const refused = transient('connection refused', { unreachable: true, unanswered: true });
   await t.rejects(uninstall(failing(refused)), refused);
   await t.rejects(uninstall(failing(refused)), refused);
-  await t.rejects(uninstall(failing(transient('no answer in time'))), {
+  await t.rejects(uninstall(failing(transient('no response within the deadline'))), {
     kind: 'transient',
-    message: 'no answer in time',
+    message: 'no response within the deadline',
   });
   await t.rejects(uninstall(failing(defect('not JSON'))), { kind: 'defect', message: 'not JSON' });
   await t.rejects(uninstall(failing(refused), over), refused);

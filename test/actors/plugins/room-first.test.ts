@@ -5,7 +5,7 @@ import type { UserId } from '../../../engine/model/ids.ts';
 import { aborted, rejected, transient } from '../../../engine/runtime/failure.ts';
 
 const options = { signal: new AbortController().signal, alone: false, owner: '1' as UserId };
-const LACK = 'the disk of the object store has 5 bytes free, and nothing is written to it below 10';
+const LACK = 'the disk of the object store has 5 bytes free; writes stop below 10';
 const waits = { kind: 'transient', unreachable: true, message: LACK };
 /** The task may have done part of its work: an install is undone before it is tried again. */
 const failed = { kind: 'transient', unreachable: false, message: LACK };

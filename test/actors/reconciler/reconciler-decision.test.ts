@@ -110,16 +110,16 @@ t.test('the cache says what the flags say, or is reconciled', async (t) => {
   t.strictSame(reasons(flags()), {
     ...same,
     live: 'in-sync',
-    superseded: 'it is superseded no more',
-    deleting: 'its deletion was taken back',
-    deleted: 'its deletion was taken back',
+    superseded: 'it is no longer superseded',
+    deleting: 'it was undeleted',
+    deleted: 'it was undeleted',
   });
   t.strictSame(reasons(flags('revised-flag')), {
     ...same,
     live: 'it was superseded',
     superseded: 'in-sync',
-    deleting: 'its deletion was taken back',
-    deleted: 'its deletion was taken back',
+    deleting: 'it was undeleted',
+    deleted: 'it was undeleted',
   });
   for (const both of [flags('delete-flag'), flags('delete-flag', 'revised-flag')])
     t.strictSame(reasons(both), {
@@ -148,7 +148,7 @@ t.test('a flagged dataset is reconciled until it is uninstalled everywhere', asy
 
 t.test('a deletion that has not ended, as when a target is disabled, is gone on with by full runs', async (t) => {
   const deleting = { objects: flags('delete-flag'), indexed: { state: 'deleting', installTargets: [TOXO] } } as const;
-  t.equal(told({ ...deleting, control: 'none' }), 'its deletion has not ended');
+  t.equal(told({ ...deleting, control: 'none' }), 'its deletion is not finished');
   t.equal(told({ ...deleting, full: false }), 'in-sync');
 });
 
@@ -168,14 +168,14 @@ t.test('metadata, shares and data of the cache have to be those of the store', a
 t.test('an import that is due, or whose end was not written down, is reconciled', async (t) => {
   const full = false;
   const without = (...absent: DatasetObject[]) => INSTALLED_OBJECTS.filter((object) => !absent.includes(object));
-  t.equal(told({ full, objects: without('vdi-manifest.json') }), 'its import left too little');
-  t.equal(told({ full, objects: without('install-ready.zip') }), 'its import left too little');
-  t.equal(told({ full, indexed: { import: 'queued' } }), 'its import has not ended');
-  t.equal(told({ full, indexed: { import: 'in-progress' } }), 'its import has not ended');
+  t.equal(told({ full, objects: without('vdi-manifest.json') }), 'its import result is incomplete');
+  t.equal(told({ full, objects: without('install-ready.zip') }), 'its import result is incomplete');
+  t.equal(told({ full, indexed: { import: 'queued' } }), 'its import is not finished');
+  t.equal(told({ full, indexed: { import: 'in-progress' } }), 'its import is not finished');
   t.equal(told({ full, objects: without('install-ready.zip'), indexed: { import: 'failed' } }), 'in-sync');
   t.equal(told({ full, objects: without('install-ready.zip'), indexed: { import: 'invalid' } }), 'in-sync');
   const unpacked = without('import-ready.zip');
-  t.equal(told({ full, objects: unpacked, indexed: { import: 'queued' } }), 'its import has not ended');
+  t.equal(told({ full, objects: unpacked, indexed: { import: 'queued' } }), 'its import is not finished');
   t.equal(told({ full, objects: unpacked }), 'in-sync');
   const sync = { meta: indexedOf(AT).sync.meta ?? STALE, data: STALE };
   t.equal(told({ full, objects: unpacked, indexed: { sync } }), 'its data have changed');
@@ -188,11 +188,11 @@ t.test('an upload whose end was not written down is reconciled', async (t) => {
   const meta = ['vdi-meta.json'] as const;
   const running = { objects: meta, stored: { raw }, indexed: { upload: 'running' } } as const;
   t.equal(told({ ...running, full }), 'in-sync', 'under way');
-  t.equal(told(running), 'its upload has not ended');
-  t.equal(told({ full, indexed: { upload: 'running' } }), 'its upload has ended');
-  t.equal(told({ full, indexed: { upload: 'failed' } }), 'its upload has ended');
+  t.equal(told(running), 'its upload is not finished');
+  t.equal(told({ full, indexed: { upload: 'running' } }), 'its upload is finished');
+  t.equal(told({ full, indexed: { upload: 'failed' } }), 'its upload is finished');
   const refused = [...meta, 'upload-error.json'] as const;
-  t.equal(told({ full, objects: refused, indexed: { upload: 'running' } }), 'its upload was refused');
+  t.equal(told({ full, objects: refused, indexed: { upload: 'running' } }), 'its upload was rejected');
   t.equal(told({ full, objects: refused, indexed: { upload: 'failed' } }), 'in-sync');
   t.equal(told({ full, objects: refused, indexed: { upload: 'rejected' } }), 'in-sync');
   t.equal(told({ full, stored: { raw } }), 'its raw upload is left over');

@@ -68,7 +68,7 @@ t.test('the end of a run is logged with the trace of the request that asked for 
   const { run } = world.first.options;
   const traceparent = newTraceparent();
   await runReport({ ...one, traceparent }, { run, clock: world.clock, log, random: () => 0 }, signal);
-  t.match(lines, [{ msg: 'report made', trace: traceIdOf(traceparent) }]);
+  t.match(lines, [{ msg: 'report complete', trace: traceIdOf(traceparent) }]);
   t.equal(lines.length, 1);
 });
 
@@ -136,7 +136,7 @@ const ENDS: readonly (readonly [string, FakeScript, string, string?])[] = [
     'no end\n',
   ],
   ['a signal', async () => 'SIGKILL', 'blast_formatter was killed by SIGKILL'],
-  ['a file over the limit', async () => 'SIGXFSZ', 'the report is larger than the 1000 bytes that it may have'],
+  ['a file over the limit', async () => 'SIGXFSZ', 'the report is larger than the 1000 bytes allowed'],
   ['no output', async () => 0, 'the formatter wrote no report.tsv'],
   [
     'an output of another name',
@@ -151,7 +151,7 @@ const ENDS: readonly (readonly [string, FakeScript, string, string?])[] = [
   [
     'more output than it may have',
     async (call) => write(call, 'report.tsv', 'x'.repeat(MAX_BYTES + 1)).then(() => 0),
-    'the report is larger than the 1000 bytes that it may have',
+    'the report is larger than the 1000 bytes allowed',
   ],
 ];
 for (const [what, script, reason, stderr] of ENDS)
@@ -170,7 +170,7 @@ t.test('a formatter whose files are too large together is ended while it runs', 
     for (let n = 1; n <= 3; n++) await write(call, `report_${n}.json`, 'x'.repeat(400));
     return hang(world.clock, call);
   });
-  await hasFailed(t, world, 'the report is larger than the 1000 bytes that it may have', 'so far so good\n');
+  await hasFailed(t, world, 'the report is larger than the 1000 bytes allowed', 'so far so good\n');
   t.ok(world.clock.now() < at(MAX_MS / 1000).getTime(), 'before its time is over');
 });
 
@@ -179,14 +179,14 @@ t.test('a formatter that takes too long is ended, and the job fails', async (t) 
     await write(call, 'report.tsv');
     return hang(world.clock, call, MAX_MS / 2);
   });
-  await hasFailed(t, world, 'blast_formatter took longer than the 3600 s that it may take');
+  await hasFailed(t, world, 'blast_formatter took longer than the 3600 s allowed');
 });
 
 t.test('a formatter that is missing or may not be run fails the job', async (t) => {
   const world = await reportWorld(t);
   for (const [program, reason] of [
-    [undefined, 'blast_formatter is not installed here'],
-    ['not-executable', 'blast_formatter may not be run here'],
+    [undefined, 'blast_formatter is not installed'],
+    ['not-executable', 'blast_formatter is not executable'],
   ] as const) {
     world.program(program);
     await hasFailed(t, world, reason);
@@ -196,13 +196,13 @@ t.test('a formatter that is missing or may not be run fails the job', async (t) 
 
 t.test('a query that is not what it was fails the job', async (t) => {
   for (const [change, reason] of [
-    [({ queries }) => queries.jobs.clear(), `the query job ${QUERY} is no longer there`],
+    [({ queries }) => queries.jobs.clear(), `the query job ${QUERY} no longer exists`],
     [({ queries }) => queries.put({ ...QUERY_JOB, status: 'expired' }, ARCHIVE), `the query job ${QUERY} is expired`],
     [
       ({ queries }) => queries.put({ ...QUERY_JOB, fingerprint: 'e'.repeat(64) }, ARCHIVE),
-      `the query job ${QUERY} searched other databases than this report was asked for`,
+      `the query job ${QUERY} searched different databases than this report was requested for`,
     ],
-    [({ queries }) => queries.put(QUERY_JOB), `the result of the query job ${QUERY} is no longer there`],
+    [({ queries }) => queries.put(QUERY_JOB), `the result of the query job ${QUERY} no longer exists`],
   ] satisfies [(world: Awaited<ReturnType<typeof reportWorld>>) => void, string][]) {
     const world = await reportWorld(t);
     change(world);
@@ -235,7 +235,7 @@ t.test(
 t.test('a database that was made anew fails the job before anything is formatted', async (t) => {
   const anew = await reportWorld(t);
   anew.world.fingerprint = async () => 'e'.repeat(64);
-  await hasFailed(t, anew, `a database was made anew since the query job ${QUERY} searched it`);
+  await hasFailed(t, anew, `a database was rebuilt since the query job ${QUERY} searched it`);
   t.strictSame(anew.runner.calls, []);
 });
 
@@ -245,7 +245,7 @@ t.test('a database that is made anew while it is read fails the job', async (t) 
     world.world.fingerprint = async () => 'e'.repeat(64);
     return write(call, 'report.tsv').then(() => 0);
   };
-  await hasFailed(t, world, `a database was made anew since the query job ${QUERY} searched it`);
+  await hasFailed(t, world, `a database was rebuilt since the query job ${QUERY} searched it`);
 });
 
 t.test('what is not reached is waited for, and what only fails is tried a few times', async (t) => {
@@ -282,7 +282,7 @@ t.test('a bug says nothing of itself to those who read the reason', async (t) =>
   world.world.fingerprint = async () => {
     throw new TypeError('cannot read /secret');
   };
-  await hasFailed(t, world, 'an internal error; the log says more');
+  await hasFailed(t, world, 'an internal error; see the log');
   const named = await reportWorld(t);
   named.world.fingerprint = async () => {
     throw defect('this was foreseen');

@@ -22,11 +22,11 @@ t.test('names the option that may have been meant, and says which values an opti
     [() => parse(['--colour=red'], OPTIONS), "unknown option '--colour'"],
     [() => parse(['-j'], OPTIONS), "unknown option '-j'"],
     [() => parse(['--constructor'], OPTIONS), "unknown option '--constructor'"],
-    [() => parse(['--state', 'daed'], OPTIONS), "--state 'daed': one of queued, dead is needed; did you mean 'dead'?"],
+    [() => parse(['--state', 'daed'], OPTIONS), "--state 'daed': must be one of queued, dead; did you mean 'dead'?"],
     [() => parse(['--state'], OPTIONS), /--state/],
     [() => parse(['--json=yes'], OPTIONS), /--json/],
-    [() => oneOf('', 'fish', ['bash', 'zsh']), "'fish': one of bash, zsh is needed"],
-    [() => wholeNumber('n', '7.5', 1, 9), "--n '7.5': a whole number from 1 to 9 is needed"],
+    [() => oneOf('', 'fish', ['bash', 'zsh']), "'fish': must be one of bash, zsh"],
+    [() => wholeNumber('n', '7.5', 1, 9), "--n '7.5': must be a whole number from 1 to 9"],
   ];
   for (const [run, message] of refusals)
     t.throws(run, typeof message === 'string' ? new UsageError(message) : { constructor: UsageError, message });

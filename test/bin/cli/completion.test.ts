@@ -72,6 +72,6 @@ t.test('every usage names the options there are', async (t) => {
 });
 
 t.test('other shells are told which there are', async (t) => {
-  await t.rejects(run(completion, ['tcsh']), new UsageError("'tcsh': one of bash, zsh, fish is needed"));
-  await t.rejects(run(completion, []), new UsageError('one of bash, zsh, fish is needed'));
+  await t.rejects(run(completion, ['tcsh']), new UsageError("'tcsh': must be one of bash, zsh, fish"));
+  await t.rejects(run(completion, []), new UsageError('expected one of bash, zsh, fish'));
 });

@@ -29,14 +29,14 @@ t.test('check says in one line that a file is right', async (t) => {
   t.same(
     await run(['check', contract], SECRETS),
     right(`${contract}: ok, 2 enabled install targets, 2 plugins
-AlphaDB, BetaDB share the data schema site_user of sites.example.org:5433/sites: a dataset's rows are there once
+AlphaDB, BetaDB share the data schema site_user of sites.example.org:5433/sites: a dataset's rows are stored there once
 `),
   );
   const embedded = join(dir, 'embedded-form.yaml');
   t.same(
     await run(['check', embedded]),
     right(`${embedded}: ok, 1 enabled install target, 1 plugin
-what is installed: folders 0750, files 0640, group of the plugin host
+installed files: folders 0750, files 0640, group of the plugin host
 `),
   );
 });
@@ -54,12 +54,12 @@ t.test('check says which targets share their data', async (t) => {
   const { code, out } = await run(['check', file]);
   // The default of the schema.
   const { name, username: schema } = first.dataDb;
-  const database = out.match(/ of (\S+): a dataset's rows are there once\n$/)?.[1] ?? '';
+  const database = out.match(/ of (\S+): a dataset's rows are stored there once\n$/)?.[1] ?? '';
   t.equal(code, EXIT.ok);
   t.match(database, new RegExp(`:\\d+/${name}$`));
   t.equal(
     out.split('\n')[2],
-    `${first.targetId}, SecondDB share the data schema ${schema} of ${database}: a dataset's rows are there once`,
+    `${first.targetId}, SecondDB share the data schema ${schema} of ${database}: a dataset's rows are stored there once`,
   );
   t.same(JSON.parse((await run(['check', file, '--json'])).out).sharedData, [
     { targets: [first.targetId, 'SecondDB'], schema, database },
@@ -151,13 +151,13 @@ t.test('schema prints JSON', async (t) => {
 
 t.test('anything else is a usage error', async (t) => {
   for (const [args, message] of [
-    [[], 'one of check, schema, reference, print is needed'],
+    [[], 'expected one of check, schema, reference, print'],
     [['check'], 'check needs one FILE'],
     [['print'], 'print needs one FILE'],
     [['check', 'a', 'b'], 'check needs one FILE'],
     [['schema', 'x'], 'schema takes no FILE'],
     [['reference', 'x'], 'reference takes no FILE'],
-    [['chekc', 'x'], "'chekc': one of check, schema, reference, print is needed; did you mean 'check'?"],
+    [['chekc', 'x'], "'chekc': must be one of check, schema, reference, print; did you mean 'check'?"],
     [['check', '--all'], "unknown option '--all'"],
   ] as const)
     await t.rejects(run(args), new UsageError(message), args.join(' '));

@@ -85,7 +85,7 @@ t.test('deletes that were held back make it fail, and say how to let them go', a
   const { code, out, err } = await run(reconcile, [...access, '--wait']);
   t.equal(code, EXIT.failed);
   t.match(out, 'absent        0\n');
-  t.equal(err, 'deletes were held back (--allow-deletes lets them go): too many are absent\n');
+  t.equal(err, 'deletes were withheld (use --allow-deletes to perform them): too many are absent\n');
 });
 
 t.test('a run that ends early fails', async (t) => {
@@ -118,7 +118,7 @@ t.test('a pruning tells what it did, and fails when datasets failed', async (t) 
 t.test('a server that was started anew is not waited for', async (t) => {
   const { reconciler, access } = await setup(t);
   afterOrder(reconciler, () => reconciler.forget());
-  t.match(await fault(reconcile, [...access, '--wait']), [Failure, undefined, /knows nothing of the run any more/]);
+  t.match(await fault(reconcile, [...access, '--wait']), [Failure, undefined, /no longer knows the run/]);
 });
 
 t.test('waiting ends with the signal', async (t) => {
@@ -147,7 +147,7 @@ t.test('a wrong call is a usage error that names what is wrong', async (t) => {
     [
       prune,
       ['--age-cutoff', 'soon'],
-      /^--age-cutoff 'soon': a duration such as 30d, or a date such as 2026-01-31, is needed$/,
+      /^--age-cutoff 'soon': must be a duration such as 30d, or a date such as 2026-01-31$/,
     ],
     [prune, ['--allow-deletes'], /'--allow-deletes'/],
   ];

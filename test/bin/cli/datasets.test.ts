@@ -73,12 +73,15 @@ t.test('says what is missing, and what the server does not accept', async (t) =>
   const { at, file, access } = await setup(t);
   const refused = async (...args: string[]) => fault(datasets, [...args, ...access]);
   const usage: readonly (readonly [args: readonly string[], message: string])[] = [
-    [['revise', at.dataset, file], '--note TEXT is needed: what is new in this revision'],
-    [['revise', at.dataset, ...NOTE], 'a FILE or --url URL is needed'],
-    [['revise', at.dataset, `${file}.missing`, ...NOTE], `'${file}.missing' is no readable file`],
-    [['revise', ...NOTE], 'one dataset ID is needed'],
-    [['share', at.dataset], '--with USER is needed: the id of the other user'],
-    [['burn', at.dataset], "'burn' is no action; one of: list, show, download, revise, delete, undelete, share"],
+    [['revise', at.dataset, file], '--note TEXT is required: what is new in this revision'],
+    [['revise', at.dataset, ...NOTE], 'a FILE or --url URL is required'],
+    [['revise', at.dataset, `${file}.missing`, ...NOTE], `'${file}.missing' is not a readable file`],
+    [['revise', ...NOTE], 'expected one dataset ID'],
+    [['share', at.dataset], '--with USER is required: the id of the other user'],
+    [
+      ['burn', at.dataset],
+      "'burn' is not an action; expected one of: list, show, download, revise, delete, undelete, share",
+    ],
   ];
   for (const [args, message] of usage) t.strictSame(await refused(...args), [UsageError, undefined, message]);
   t.strictSame(await refused('revise', at.dataset, file, '--note', 'short'), [

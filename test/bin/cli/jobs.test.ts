@@ -59,9 +59,9 @@ t.test('jobs are shown as a table of lanes and a line each', async (t) => {
       ...['updateMeta', 'install', 'sharing', 'reconciliation', 'hardDelete'].map(idle),
       '',
       'job  lane    state    dataset  owner             created                   attempts  message',
-      `  1  import  dead     d1       ${OWNER}  ${created}      1  a bug in two lines`,
-      `  2  import  running  d2       ${OWNER}  ${created}      0`,
-      `  3  import  queued   d3       ${OWNER}  ${created}      0`,
+      `  1  import  dead     d1       ${OWNER}  ${created}         1  a bug in two lines`,
+      `  2  import  running  d2       ${OWNER}  ${created}         0`,
+      `  3  import  queued   d3       ${OWNER}  ${created}         0`,
       '',
     ].join('\n'),
     err: '',
@@ -88,7 +88,7 @@ t.test('who has more jobs than are listed is told', async (t) => {
   );
   const { out, err } = await run(jobs, access);
   t.equal(out.split('\n').filter((line) => line.includes(OWNER)).length, 1_000);
-  t.equal(err, 'the first 1000 of 1003 jobs; --lane and --state narrow the list\n');
+  t.equal(err, 'the first 1000 of 1003 jobs; use --lane and --state to narrow the list\n');
 });
 
 t.test('a dead job is retried', async (t) => {
@@ -115,7 +115,7 @@ t.test('server and token come from the data directory or the environment, too', 
   t.equal((await run(retry, ['1', '--server', url], { LONGSHORE_ADMIN_TOKEN: ADMIN_TOKEN })).out, 'job 1 queued\n');
   await t.rejects(run(jobs, ['--data', join(data, 'nothing')]), {
     unreachable: true,
-    message: /no 'longshore up' runs/,
+    message: /no 'longshore up' is running/,
   });
 });
 
@@ -130,16 +130,16 @@ t.test('a server that is away is unreachable', async (t) => {
 
 t.test('a wrong call is a usage error that names what is wrong', async (t) => {
   const wrong: readonly (readonly [Command, readonly string[], RegExp])[] = [
-    [jobs, ['--lane', 'handler'], /^--lane 'handler': one of softDelete, upload, /],
-    [jobs, ['--state', 'gone'], /^--state 'gone': one of queued, running, delayed, dead is needed$/],
+    [jobs, ['--lane', 'handler'], /^--lane 'handler': must be one of softDelete, upload, /],
+    [jobs, ['--state', 'gone'], /^--state 'gone': must be one of queued, running, delayed, dead$/],
     [jobs, ['dead'], /^'dead': jobs takes options only$/],
     [jobs, ['--server', 'http://x'], /^--server needs --admin-token T/],
     [jobs, ['--user', '7'], /'--user'/],
-    [retry, [], /^one job ID is needed/],
-    [retry, ['1', '2'], /^one job ID is needed/],
-    [retry, ['0'], /^'0' is no job ID/],
-    [retry, ['1/../2'], /^'1\/..\/2' is no job ID/],
-    [retry, ['9007199254740993'], /^'9007199254740993' is no job ID/],
+    [retry, [], /^expected one job ID/],
+    [retry, ['1', '2'], /^expected one job ID/],
+    [retry, ['0'], /^'0' is not a job ID/],
+    [retry, ['1/../2'], /^'1\/..\/2' is not a job ID/],
+    [retry, ['9007199254740993'], /^'9007199254740993' is not a job ID/],
   ];
   for (const [command, args, message] of wrong)
     t.match(await fault(command, args), [UsageError, undefined, message], args.join(' '));

@@ -10,18 +10,18 @@ t.test('what is needed is said', async (t) => {
   const some = ['--db', 'n', '--query', 'f'];
   const blastn = ['run', '--program', 'blastn'];
   const messages: readonly (readonly [args: readonly string[], message: string])[] = [
-    [[], "'run' is needed, and no other word"],
-    [['run', 'now'], "'run' is needed, and no other word"],
+    [[], "expected 'run' and no other arguments"],
+    [['run', 'now'], "expected 'run' and no other arguments"],
     [
       ['run', '--program', 'grep', ...some],
-      "--program 'grep': one of blastn, blastp, blastx, tblastn, tblastx is needed",
+      "--program 'grep': must be one of blastn, blastp, blastx, tblastn, tblastx",
     ],
-    [[...blastn, '--query', 'f'], '--db NAME or PATH is needed, once or more'],
-    [[...blastn, '--db', 'n'], '--query FILE is needed'],
-    [[...blastn, ...some, '--data', 'd', '--config', 'c'], 'only one of --data and --config may be given'],
+    [[...blastn, '--query', 'f'], 'at least one --db NAME or PATH is required'],
+    [[...blastn, '--db', 'n'], '--query FILE is required'],
+    [[...blastn, ...some, '--data', 'd', '--config', 'c'], '--data and --config cannot be combined'],
     [
       [...blastn, ...some, '--max-target-seqs', '0'],
-      "--max-target-seqs '0': a whole number from 1 to 2147483647 is needed",
+      "--max-target-seqs '0': must be a whole number from 1 to 2147483647",
     ],
   ];
   for (const [args, message] of messages) t.strictSame(await fault(query, args), [UsageError, undefined, message]);
@@ -34,5 +34,5 @@ t.test('a configuration without reports is refused', async (t) => {
     ...['run', '--program', 'blastn', '--db', 'n', '--query', 'f', '--config', file],
   ]);
   t.equal(type, ConfigurationError);
-  t.equal(message, `${file}: there is no section 'report', which says where query jobs are`);
+  t.equal(message, `${file}: the section 'report' is missing; it sets the directory of query jobs`);
 });

@@ -67,7 +67,7 @@ t.test('the log level is set, or goes to the next', async (t) => {
 
 t.test('what is not understood is a usage error', async (t) => {
   t.strictSame(await fault(reload, ['now']), [UsageError, undefined, "'now': reload takes options only"]);
-  const allowed = 'at most one level is needed: trace, debug, info, warn, error, silent';
+  const allowed = 'expected at most one level: trace, debug, info, warn, error, silent';
   for (const levels of [['loud'], ['info', 'debug']])
     t.strictSame(await fault(logLevel, levels), [UsageError, undefined, allowed]);
 });

@@ -10,6 +10,6 @@ t.test('a group is found by its name, and a number is taken as it is', async (t)
 
 t.test('a group that is not there is named with its key', async (t) => {
   await t.rejects(groupNumber('some.key', 'no such group'), {
-    message: "some.key: there is no group 'no such group' in /etc/group; a number is taken, too",
+    message: "some.key: there is no group 'no such group' in /etc/group; a numeric group id is also allowed",
   });
 });

@@ -36,7 +36,7 @@ t.test('a plugin that nobody serves makes it degraded, without naming its addres
     status: 'degraded',
     dependencies: [
       { name: 'plugin genes', reachable: true, online: 'yes' },
-      { name: 'plugin reads', reachable: false, online: 'unknown', message: 'nobody serves plugin reads' },
+      { name: 'plugin reads', reachable: false, online: 'unknown', message: 'plugin reads is not reachable' },
     ],
   });
 });
@@ -51,9 +51,9 @@ t.test('a plugin that calls have met with no answer is not asked again, and says
     await guarded.run('uninstall', call, { signal: never, alone: false, owner: '1' as UserId }).catch(() => {});
   const plugins = ['genes', 'reads'].map((key) => ({ key, baseUrl: '', token: undefined, scriptMs: SCRIPT_MS }));
   const [genes, reads] = pluginChecks(plugins, breakers);
-  const again = 'plugin genes does not answer; tried again in 30 s';
+  const again = 'plugin genes does not respond; next attempt in 30 s';
   await t.rejects(async () => genes?.probe(never), { kind: 'transient', message: again, unreachable: true });
-  await t.rejects(async () => reads?.probe(never), { message: 'nobody serves plugin reads' });
+  await t.rejects(async () => reads?.probe(never), { message: 'plugin reads is not reachable' });
 });
 
 t.test('a lane or a daemon that is down makes it degraded, by its name', async (t) => {

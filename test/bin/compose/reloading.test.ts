@@ -142,7 +142,7 @@ t.test('a file with faults changes nothing and is told as a start would tell it'
   t.equal(live.lanes.current, lanes);
   t.strictSame((await logged()).at(-1), {
     ...{ level: 'error', actor: 'reloading', file, faults: answer.faults.map(({ text }) => text) },
-    msg: 'configuration has faults; nothing was changed',
+    msg: 'the configuration is invalid; nothing was changed',
   });
 });
 
@@ -233,12 +233,12 @@ t.test('nothing is changed once the process ends, not even by a reload that has 
   await reading.promise;
   slow.end();
   read.resolve();
-  await t.rejects(begun, { kind: 'transient', message: /the process ends/ });
+  await t.rejects(begun, { kind: 'transient', message: /the process is shutting down/ });
   reloading.end();
-  await t.rejects(reloading.reload(never), { kind: 'transient', message: /the process ends/ });
+  await t.rejects(reloading.reload(never), { kind: 'transient', message: /the process is shutting down/ });
   t.equal(live.lanes.current, lanes);
   const waiting = new Reloading(source, live, threshold, systemClock, log);
-  const early = t.rejects(waiting.reload(never), { kind: 'transient', message: /the process ends/ });
+  const early = t.rejects(waiting.reload(never), { kind: 'transient', message: /the process is shutting down/ });
   waiting.end();
   await early;
 });
@@ -256,11 +256,11 @@ t.test('the log level goes round, or where it is told to, and a reload brings ba
   t.strictSame(
     (await logged()).map(({ msg, from, to }) => [msg, from, to].filter(Boolean).join(' ')),
     [
-      'log level changes info debug',
-      'log level changes debug trace',
-      'log level changes trace info',
-      'log level changes info debug',
-      'log level changes debug warn',
+      'log level changed info debug',
+      'log level changed debug trace',
+      'log level changed trace info',
+      'log level changed info debug',
+      'log level changed debug warn',
       'configuration reloaded',
     ],
   );

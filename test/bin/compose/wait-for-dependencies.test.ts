@@ -57,12 +57,12 @@ t.test('waits for all at once, and says at first, every ten seconds, and at last
   t.strictSame(
     lines.map(([second, line]) => ('waitedMs' in line ? { ...line, waitedMs: inTime({ ...line }) } : [second, line])),
     [
-      [0, { dependency: 'object store', reason: STORE, msg: 'a dependency is missing; waiting' }],
-      [0, { dependency: 'access database', reason: ACCESS, msg: 'a dependency is missing; waiting' }],
+      [0, { dependency: 'object store', reason: STORE, msg: 'a dependency is unavailable; waiting' }],
+      [0, { dependency: 'access database', reason: ACCESS, msg: 'a dependency is unavailable; waiting' }],
       [10, { missing: { 'object store': STORE, 'access database': ACCESS }, secondsLeft: 50, msg: still }],
-      { dependency: 'object store', waitedMs: true, msg: 'a dependency is there now' },
+      { dependency: 'object store', waitedMs: true, msg: 'a dependency is available now' },
       [20, { missing: { 'access database': ACCESS }, secondsLeft: 40, msg: still }],
-      { dependency: 'access database', waitedMs: true, msg: 'a dependency is there now' },
+      { dependency: 'access database', waitedMs: true, msg: 'a dependency is available now' },
     ],
   );
 });
@@ -80,7 +80,8 @@ t.test('ends after the time that is set with one failure that names whatever is 
   const failed = t.rejects(waiting, {
     kind: 'transient',
     unreachable: true,
-    message: 'waited 25 s in vain for: cache database (connection refused); object store (no answer within 10 s)',
+    message:
+      'waited 25 s without success for: cache database (connection refused); object store (no response within 10 s)',
   });
   await clock.advance(24_999);
   t.same(
@@ -96,7 +97,7 @@ t.test('ends after the time that is set with one failure that names whatever is 
 t.test('a dependency that says nothing is named as such before its first try is given up', async (t) => {
   const { clock, wait } = setup();
   const failed = t.rejects(wait([{ name: 'object store', probe: () => new Promise(() => undefined) }], 3_000), {
-    message: 'waited 3 s in vain for: object store (no answer yet)',
+    message: 'waited 3 s without success for: object store (no response yet)',
   });
   await clock.advance(3_000);
   await failed;

@@ -56,8 +56,8 @@ t.test('shows who answers, and says who went away and who is back, each once', a
   await clock.advance(60_000);
   t.strictSame(await up(), ['cache-db 1', 'target SiteA 0']);
   t.strictSame(said, [
-    '40 target SiteA: a dependency is away; the service runs degraded until it is back (nobody listens)',
-    '40 cache-db: a dependency is away; the service can do nothing until it is back (refused)',
+    '40 target SiteA: a dependency is unavailable; the service is degraded until it is back (nobody listens)',
+    '40 cache-db: a dependency is unavailable; the service cannot work until it is back (refused)',
     '30 cache-db: a dependency is back',
   ]);
 });
@@ -68,7 +68,7 @@ t.test('one that hangs is away after ten seconds, and holds up no other', async 
   t.strictSame(await up(), ['cache-db 1']);
   await clock.advance(10_000);
   t.strictSame(await up(), ['cache-db 1', 'broker 0']);
-  t.match(said, [/no answer within 10 s/]);
+  t.match(said, [/no response within 10 s/]);
 });
 
 t.test('the words of a foreign error, which may hold a password, are kept back', async (t) => {

@@ -42,7 +42,7 @@ t.test('a table that contradicts itself is refused with the place', async (t) =>
   const ID = 'it must be text of 1 to 1000 bytes in UTF-8 without tabs or line ends';
   const FORMAT = "it must be 'Biological Observation Matrix 1.0.0'";
   const refusals: readonly (readonly [what: string | object, ...said: readonly (string | RegExp)[]])[] = [
-    ['[]', 'the file is JSON but no object; a BIOM 1.0 file is needed'],
+    ['[]', 'the file is JSON but no object; expected a BIOM 1.0 file'],
     ['{}', `line 1, column 1: 'format' is missing; ${FORMAT}`],
     ['{\n "format": "x y"}', `line 2, column 12: 'format' is "x y"; ${FORMAT}`],
     [

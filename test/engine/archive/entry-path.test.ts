@@ -78,7 +78,7 @@ t.test('a name comes once, whatever its case', async (t) => {
   t.equal(names.count, 2);
 });
 
-t.test('a file is no folder, in whichever order they come', async (t) => {
+t.test('a file is not a folder, in whichever order they come', async (t) => {
   const names = new EntryNames();
   names.add('a');
   t.throws(() => names.add('A/b'), { kind: 'rejected', message: /'a' is both a file and a folder/ });

@@ -13,7 +13,7 @@ const signal = new AbortController().signal;
 const LIMITS: ArchiveLimits = { maxTotalBytes: 1e9, maxFileBytes: 1e9, maxEntries: 100_000 };
 const MiB = 1024 * 1024;
 
-t.test('reads files with their folders, stored and deflated, and leaves out what is no file', async (t) => {
+t.test('reads files with their folders, stored and deflated, and leaves out what is not a file', async (t) => {
   const read = await readAll(
     t,
     rawZip([

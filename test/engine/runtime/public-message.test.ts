@@ -5,8 +5,8 @@ import { publicMessage, publicOutcome, withoutInside } from '../../../engine/run
 /** As adapters word what went wrong, and what is left for users. */
 const WORDED: readonly (readonly [string, string])[] = [
   [
-    'POST http://127.0.0.1:8090/import: time-out, no answer within 60000 ms',
-    'POST an internal address: time-out, no answer within 60000 ms',
+    'POST http://127.0.0.1:8090/import: timeout, no response within 60000 ms',
+    'POST an internal address: timeout, no response within 60000 ms',
   ],
   ['connect ECONNREFUSED 10.0.0.7:5432', 'connect ECONNREFUSED an internal address'],
   ['connect ECONNREFUSED ::1:5432', 'connect ECONNREFUSED an internal address'],

@@ -78,7 +78,7 @@ t.test('/health tells each dependency apart; it is 200 whatever they say', async
           { name: 'access-db', reachable: true, online: 'yes' },
           { name: 'account-db', reachable: false, online: 'unknown', message: 'refused' },
           { name: 'smtp', reachable: true, online: 'no', message: 'the check failed' },
-          { name: 'slow', reachable: false, online: 'unknown', message: 'no answer within 2000 ms' },
+          { name: 'slow', reachable: false, online: 'unknown', message: 'no response within 2000 ms' },
         ],
         info: { threads: 3, uptime: '1m 2.000s', uptimeMillis: 62_000 },
       },

@@ -38,7 +38,7 @@ t.test('POST /staff: the administrator makes the first owner, owners make more',
   t.strictSame(causes, ['0', '1'], 'the causes are recorded');
 });
 
-t.test('POST /staff: 400 for what is no JSON object, 422 for every fault', async (t) => {
+t.test('POST /staff: 400 for what is not a JSON object, 422 for every fault', async (t) => {
   const app = await accessApp(t);
   for (const body of ['{', '[]', '3', 'null']) t.equal((await app.call('1', 'POST', '/staff', body)).status, 400, body);
   t.match(await app.call('1', 'POST', '/staff', { userId: -1, isOwner: 'yes' }), {

@@ -14,6 +14,6 @@ t.test('an address counts when the issuer calls it verified, and not otherwise',
   t.equal(await emailOf({}), '', 'it says nothing');
   await t.rejects(emailOf({ email_verified: false }), {
     code: 401,
-    message: "the bearer token's claim 'email_verified' is false; the boolean true is needed, or no such claim",
+    message: "the bearer token's claim 'email_verified' is false; expected the boolean true, or no such claim",
   });
 });

@@ -20,10 +20,10 @@ t.test('400 for every fault of the head, before a byte of the body was read', as
   await app.put('x');
   const type = 'Content-Type: application/binary';
   const cases: readonly (readonly [readonly string[], string])[] = [
-    [['Content-Length: 5'], `there is no Content-Type header: one of ${TYPES} is needed`],
+    [['Content-Length: 5'], `there is no Content-Type header: expected one of ${TYPES}`],
     [
       ['Content-Type: text/csv', 'Content-Length: 5'],
-      `Content-Type 'text/csv' is not supported: one of ${TYPES} is needed`,
+      `Content-Type 'text/csv' is not supported: expected one of ${TYPES}`,
     ],
     [[type], 'there is no Content-Length header: the size has to be announced'],
     [[type, 'Transfer-Encoding: chunked'], 'there is no Content-Length header: the size has to be announced'],

@@ -74,19 +74,19 @@ t.test('400 for a type of body that is missing or no JSON', async (t) => {
   const head = 'PUT /job/x HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}';
   const answer = await raw(app.port, head);
   t.match(answer, 'HTTP/1.1 400');
-  t.match(answer, 'there is no Content-Type header: application/json is needed');
+  t.match(answer, 'there is no Content-Type header: expected application/json');
   const response = await app.put('x', metadata(), { 'content-type': 'text/plain' });
   t.equal(response.status, 400);
   t.match(await response.json(), {
     status: 'bad-request',
-    message: "Content-Type 'text/plain' is not supported: application/json is needed",
+    message: "Content-Type 'text/plain' is not supported: expected application/json",
   });
 });
 
 t.test('422 with one text per key for everything that is wrong in it', async (t) => {
   const app = await handlerApp(t);
   const cases: readonly (readonly [object, Record<string, string>])[] = [
-    [{ projects: undefined }, { projects: 'is needed' }],
+    [{ projects: undefined }, { projects: 'is required' }],
     [{ projects: 'AlphaDB' }, { projects: 'must be an array of project ids' }],
     [{ projects: [] }, { projects: 'must name at least one project' }],
     [{ projects: ['AlphaDB', 'AlphaDB'] }, { projects: "names 'AlphaDB' twice" }],
@@ -94,11 +94,11 @@ t.test('422 with one text per key for everything that is wrong in it', async (t)
       { projects: ['GammaDB', 7] },
       { projects: "'GammaDB' is no project; known: AlphaDB, BetaDB; must hold texts only" },
     ],
-    [{ owner: undefined }, { owner: 'is needed' }],
+    [{ owner: undefined }, { owner: 'is required' }],
     ...[0, -1, 1.5, '42', true, null].map(
       (owner) => [{ owner }, { owner: 'must be a user id: a whole number above 0' }] as const,
     ),
-    [{ name: undefined }, { name: 'is needed' }],
+    [{ name: undefined }, { name: 'is required' }],
     [{ name: 'ab' }, { name: 'must have at least 3 characters' }],
     [{ name: 7 }, { name: 'must be text' }],
     [{ name: 'a\0b' }, { name: 'must not hold the character NUL' }],

@@ -127,11 +127,11 @@ t.test('an order that names nothing, or cannot be read, is refused', async (t) =
   t.strictSame(failedInstalls.orders, []);
 });
 
-t.test('one run at a time, and none while the process stops', async (t) => {
+t.test('one run at a time, and none while the process is shutting down', async (t) => {
   const { failedInstalls, call } = await setup(t);
   failedInstalls.current = REPORT;
   t.match(await call('POST', '', { all: true }), { status: 409, body: { status: 'conflict' } });
-  failedInstalls.failure = transient('the process stops');
+  failedInstalls.failure = transient('the process is shutting down');
   t.match(await call('POST', '', { all: true }), { status: 503, body: { status: 'server-error' } });
 });
 

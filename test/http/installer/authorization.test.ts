@@ -247,6 +247,6 @@ for (const route of app.routes)
           );
   });
 
-t.test('the table has no row of a route that is not there', async (t) => {
+t.test('the table has no row of a route that does not exist', async (t) => {
   t.strictSame(Object.keys(TABLE).sort(), app.routes.map(({ operationId }) => operationId).sort());
 });

@@ -76,7 +76,7 @@ t.test('is 424 when nothing can be fetched, with a hint where the link looks exp
     ['/genes.txt', 'answered 403 (Forbidden)'],
     [
       '/genes.txt?X-Amz-Date=20260101T000000Z&X-Amz-Expires=60&X-Amz-Signature=s',
-      'answered 403 (Forbidden); the link looks like a signed one that has expired: make a new one',
+      'answered 403 (Forbidden); this looks like a signed link that has expired: create a new one',
     ],
     ['/empty.txt', 'answered with an empty body'],
     ['/loop.txt', 'redirects more than 5 times'],
@@ -110,11 +110,11 @@ t.test('is 422 when it leads into our own network, by itself, by its name or by 
   t.strictSame(faults(await send(server.url('/genes.txt'))), notPublic('127.0.0.2'));
   t.strictSame(
     faults(await send(server.url('/file.txt'))),
-    urlFault('redirects to one that begins with file:; only http and https are fetched from'),
+    urlFault('redirects to one that starts with file:; only http and https are allowed'),
   );
   t.strictSame(
     faults(await send('http://me:secret@example.org/a.txt')),
-    urlFault('holds a user name or a password, which it must not'),
+    urlFault('contains a user name or password, which is not allowed'),
   );
   t.strictSame(inside.asked, []);
   t.strictSame(await kept(), NOTHING);
@@ -167,8 +167,8 @@ t.test('is refused when the quota has no room for what is announced', async (t) 
 t.test('nothing is asked of what is no http or https URL', async (t) => {
   const { send, server, kept } = await setup(t, gives({}));
   for (const url of ['ftp://example.org/a.txt', 'no address', 'file:///etc/passwd'])
-    t.strictSame(faults(await send(url)), urlFault(`is '${url}'; an http or https URL is needed`));
-  t.strictSame(faults(await send('http://a')), urlFault("is 'http://a'; at least 10 characters are needed"));
+    t.strictSame(faults(await send(url)), urlFault(`is '${url}'; expected an http or https URL`));
+  t.strictSame(faults(await send('http://a')), urlFault("is 'http://a'; expected at least 10 characters"));
   t.strictSame(faults(await send(server.url('/a.txt'), { name: 'ab' })), [
     422,
     { general: [], byKey: { name: ['has 2 characters; text of 3 to 1024 characters is required'] } },

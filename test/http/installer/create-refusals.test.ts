@@ -10,16 +10,16 @@ const DETAILS = detailsPart(soundDetails());
 const URL_PART: FormPart = ['url', 'http://example.org/a.txt'];
 /** The message of a 400, or the faults of a 422 by key. */
 const REFUSALS: readonly (readonly [string, readonly FormPart[], string | Record<string, readonly string[]>])[] = [
-  ['neither file nor url', [DETAILS], "neither 'dataFile' nor 'url' is given; exactly one of them is needed"],
+  ['neither file nor url', [DETAILS], "neither 'dataFile' nor 'url' is given; expected exactly one of them"],
   [
     'a url after a file',
     [DETAILS, FILE, URL_PART],
-    "both 'dataFile' and 'url' are given; exactly one of them is needed",
+    "both 'dataFile' and 'url' are given; expected exactly one of them",
   ],
   [
     'a file after a url',
     [DETAILS, URL_PART, FILE],
-    "both 'dataFile' and 'url' are given; exactly one of them is needed",
+    "both 'dataFile' and 'url' are given; expected exactly one of them",
   ],
   ['no details', [FILE], "the part 'details' is missing"],
   [
@@ -43,7 +43,7 @@ const REFUSALS: readonly (readonly [string, readonly FormPart[], string | Record
     [FILE, ['docFile', 'x', '../a.txt']],
     "part 'docFile': the file name '../a.txt' must not hold / or \\",
   ],
-  ['a file part that is no file', [['dataFile', 'x']], "part 'dataFile': the file name '' is empty"],
+  ['a file part that is not a file', [['dataFile', 'x']], "part 'dataFile': the file name '' is empty"],
   [
     'a wrong extension, details first',
     [DETAILS, ['dataFile', 'x', 'a.exe']],

@@ -102,7 +102,7 @@ const ROWS: readonly Row[] = [
   ),
   ...atEach(
     (_, script) => ({
-      what: 'a script that is not there',
+      what: 'a script that does not exist',
       options: { type: 'absent' },
       status: 500,
       json: { message: new RegExp(`${script}\\.absent \\(or its interpreter\\) does not exist$`) },
@@ -123,7 +123,7 @@ const ROWS: readonly Row[] = [
     call: 'install/data',
     scripts: { dataInstall: FLOOD },
     status: 200,
-    json: validation(true, [...Array(10_000).fill('x'.repeat(99)), /^\[output cut: \d+ more lines left out\]$/]),
+    json: validation(true, [...Array(10_000).fill('x'.repeat(99)), /^\[output truncated: \d+ more lines omitted\]$/]),
   },
   {
     what: '100 MB on standard output, of which nobody wants to know',

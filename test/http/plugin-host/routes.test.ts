@@ -90,10 +90,10 @@ t.test('requests that are not of the protocol are told so', async (t) => {
     ];
   const cases: readonly (readonly [string, FormData | string, Record<string, string>, number, RegExp])[] = [
     ...forms.map(([path, parts, code, message]) => [path, form(parts), {}, code, message] as const),
-    ['/import', '{}', JSON_TYPE, 415, /multipart\/form-data is needed/],
+    ['/import', '{}', JSON_TYPE, 415, /expected multipart\/form-data/],
     ['/uninstall', uninstallBody('../../etc'), JSON_TYPE, 400, /'vdi-id'/],
     ['/uninstall', 'x', JSON_TYPE, 400, /not JSON/],
-    ['/uninstall', uninstallBody('ok-1'), { 'content-type': 'text/plain' }, 415, /application\/json is needed/],
+    ['/uninstall', uninstallBody('ok-1'), { 'content-type': 'text/plain' }, 415, /expected application\/json/],
   ];
   for (const [path, body, headers, code, message] of cases) {
     const { status, text } = await post(path, body, headers);
@@ -148,7 +148,7 @@ t.test('what an operator asks is answered', async (t) => {
 });
 
 t.test('what a script fails with while a disk is full is not said of the data', async (t) => {
-  let lack: string | undefined = 'the disk of the plugin host has 5 bytes free, and nothing is written to it below 10';
+  let lack: string | undefined = 'the disk of the plugin host has 5 bytes free; writes stop below 10';
   const { post, importForm } = await setup(t, { routes: { room: { lack: async () => lack } } });
   t.equal((await post('/import', importForm('ok-1'))).status, 200);
   for (const dataset of ['invalid-1', 'broken-1']) {

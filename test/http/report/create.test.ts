@@ -75,20 +75,23 @@ t.test('requests that come to the same report are the same job', async (t) => {
   t.not(await app.create('1', app.query()), id);
 });
 
-t.test('a body that is no JSON object is 400, so is a large one, and one of another media type is 415', async (t) => {
-  const app = await reportApp(t);
-  const id = await app.create('1', app.query());
-  for (const [method, path] of [
-    ['POST', '/jobs'],
-    ['PATCH', `/jobs/${id}`],
-  ] as const) {
-    for (const body of ['', '{', '{"queryJobID":', 'x', '[]', '"text"', '7', 'null', 'true', '{"__proto__": {}}'])
-      t.match(await app.call('1', method, path, body), { status: 400, body: { status: 'bad-request' } }, body);
-    t.equal((await app.call('1', method, path, '{}', { 'content-type': 'text/plain' })).status, 415);
-    t.equal((await app.call('1', method, path)).status, 415, 'no body');
-    t.equal((await app.call('1', method, path, `"${'x'.repeat(600_000)}"`)).status, 400);
-  }
-});
+t.test(
+  'a body that is not a JSON object is 400, so is a large one, and one of another media type is 415',
+  async (t) => {
+    const app = await reportApp(t);
+    const id = await app.create('1', app.query());
+    for (const [method, path] of [
+      ['POST', '/jobs'],
+      ['PATCH', `/jobs/${id}`],
+    ] as const) {
+      for (const body of ['', '{', '{"queryJobID":', 'x', '[]', '"text"', '7', 'null', 'true', '{"__proto__": {}}'])
+        t.match(await app.call('1', method, path, body), { status: 400, body: { status: 'bad-request' } }, body);
+      t.equal((await app.call('1', method, path, '{}', { 'content-type': 'text/plain' })).status, 415);
+      t.equal((await app.call('1', method, path)).status, 415, 'no body');
+      t.equal((await app.call('1', method, path, `"${'x'.repeat(600_000)}"`)).status, 400);
+    }
+  },
+);
 
 t.test('a query job that is not there, not complete or no id is a fault of queryJobID', async (t) => {
   const app = await reportApp(t);

@@ -89,7 +89,7 @@ export async function checkDatasets(site: Site, uploads: Uploads, findings: Find
 
 /**
  * While the processes run: what is removed last (parts of uploads that were given up) is announced, and read, after
- * everything else has ended. Resolves when all of it is committed, or when there has been time enough.
+ * all other parts have stopped. Resolves when all of it is committed, or when there has been time enough.
  */
 export async function waitForReaders(site: Site): Promise<void> {
   for (const begun = systemClock.now(); systemClock.now() - begun < READERS_MS; ) {

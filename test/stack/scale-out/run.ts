@@ -85,7 +85,7 @@ async function main(): Promise<number> {
 function wholeNumber(name: 'datasets' | 'kills' | 'every' | 'away' | 'throughput' | 'seed'): number {
   const text = values[name];
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  console.error(`--${name} '${text}': a whole number is needed`);
+  console.error(`--${name} '${text}': expected a whole number`);
   process.exit(2);
 }
 

@@ -55,7 +55,7 @@ begin
         failure = case when e.outcome = 'done' then null when e.outcome in ('retry', 'dead') then e.failure
           when e.dies then 'defect' else j.failure end,
         message = case when e.outcome = 'done' then null when e.outcome in ('retry', 'dead') then e.message
-          when e.dies then 'its worker died ' || crashes_alone || ' times while it ran alone' else j.message end,
+          when e.dies then 'its worker crashed ' || crashes_alone || ' times while the job ran alone' else j.message end,
         holder = null, token = null, claimed_at = null
       from ended e where j.id = e.id and not e.gone returning j.lane, j.state)
     select count(pg_notify(n.channel, n.payload)) into rows_written from (

@@ -13,7 +13,7 @@ async function silent(t: Test) {
   return { server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked: once(server, 'request') };
 }
 
-t.test('a server that is not there, or gives no answer in time, is unreachable', async (t) => {
+t.test('a server that is not there, or gives no response within the deadline, is unreachable', async (t) => {
   const gone = `http://127.0.0.1:${await freePort()}`;
   await t.rejects(callApi({ server: gone, path: '/', headers: {} }, new AbortController().signal), {
     ...{ kind: 'transient', unreachable: true, message: /ECONNREFUSED/ },
@@ -21,7 +21,7 @@ t.test('a server that is not there, or gives no answer in time, is unreachable',
   const { server, asked } = await silent(t);
   const stop = new AbortController();
   const late = t.rejects(callApi({ server, path: '/', headers: {} }, stop.signal), {
-    ...{ kind: 'transient', unreachable: true, message: `${server}: no answer in time` },
+    ...{ kind: 'transient', unreachable: true, message: `${server}: no response within the deadline` },
   });
   await asked;
   stop.abort(new DOMException('The operation timed out', 'TimeoutError'));

@@ -111,7 +111,7 @@ t.test('nothing is said when nobody wants to hear it', async (t) => {
 t.test('a server that is started anew is waited for, 30 s', async (t) => {
   const world = setup([QUEUED, AWAY, AWAY, AWAY, installing('complete')]);
   t.equal(await run(world), 'installed');
-  t.match(world.said.err, /^1\/4 import queued\nno answer, trying again: http:\/\/x: refused\n4\/4/);
+  t.match(world.said.err, /^1\/4 import queued\nno response, retrying: http:\/\/x: refused\n4\/4/);
   const gone = setup([QUEUED, AWAY]);
   const begun = gone.clock.now();
   await t.rejects(run(gone), { unreachable: true, message: /refused/ });
@@ -133,10 +133,12 @@ t.test('the deadline ends it, and leaves the lines as they stand', async (t) => 
   await t.rejects(run(world, { deadline: '90s' }), {
     kind: 'transient',
     unreachable: false,
-    message: `${ID}: it has not ended within 90s`,
+    message: `${ID}: not finished within 90s`,
   });
   t.equal(world.clock.now() - begun, 90_000);
   t.equal(terminal.shown().at(-1), '');
   t.match(terminal.shown().at(-2), '1/4  1 m 29 s');
-  await t.rejects(run(setup([QUEUED]), { deadline: 'soon' }), { message: /^--deadline 'soon': a duration such as/ });
+  await t.rejects(run(setup([QUEUED]), { deadline: 'soon' }), {
+    message: /^--deadline 'soon': must be a duration such as/,
+  });
 });

@@ -7,7 +7,7 @@ import { type AddressInfo, createServer as createTcpServer, type Server } from '
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { Check } from '../../../../bin/cli/doctor/check.ts';
-import { codeOf, networkMend } from '../../../../bin/cli/doctor/error-codes.ts';
+import { codeOf, networkFix } from '../../../../bin/cli/doctor/error-codes.ts';
 import { folderCheck, roomOf } from '../../../../bin/cli/doctor/folder-check.ts';
 import { keySetCheck } from '../../../../bin/cli/doctor/key-set-check.ts';
 import { filesProblems, machineCheck, nodeProblems, openFilesOf } from '../../../../bin/cli/doctor/machine-check.ts';
@@ -47,19 +47,22 @@ const folder = (path: string, made: boolean, wantedBytes = 1): Check =>
 t.test('a folder that is there, that will be made, that is missing, that is none', async (t) => {
   await writeFile(join(dir, 'file'), '');
   t.match(await look(folder(dir, false)), { status: 'ok', where: dir, says: /^\d+\.\d GiB free$/, problems: [] });
-  t.match(await look(folder(join(dir, 'a', 'b'), true)), { status: 'ok', says: /^\d+\.\d GiB free; it will be made$/ });
+  t.match(await look(folder(join(dir, 'a', 'b'), true)), {
+    status: 'ok',
+    says: /^\d+\.\d GiB free; it will be created$/,
+  });
   t.strictSame((await look(folder(join(dir, 'a'), false))).problems, [
     {
       severity: 'fault',
-      wrong: 'it is not there (ENOENT)',
-      fix: 'make it, or mount what belongs there, or correct installer.objectStore.path',
+      problem: 'it does not exist (ENOENT)',
+      fix: 'create it, or mount its file system, or correct installer.objectStore.path',
     },
   ]);
   t.match(await look(folder(join(dir, 'file', 'below'), true)), { status: 'failed' });
   t.strictSame((await look(folder(join(dir, 'file'), false))).problems, [
     {
       severity: 'fault',
-      wrong: `${join(dir, 'file')} is no folder`,
+      problem: `${join(dir, 'file')} is not a folder`,
       fix: 'move it away, or correct installer.objectStore.path',
     },
   ]);
@@ -68,14 +71,17 @@ t.test('a folder that is there, that will be made, that is missing, that is none
 t.test('a disk that is full, nearly full, or takes no more files', async (t) => {
   const gib = 1024 ** 3;
   const room = (bavail: number, ffree: number, files = 100) =>
-    roomOf({ bavail, bsize: 1, ffree, files }, 2 * gib, '').problems.map(({ severity, wrong }) => [severity, wrong]);
+    roomOf({ bavail, bsize: 1, ffree, files }, 2 * gib, '').problems.map(({ severity, problem }) => [
+      severity,
+      problem,
+    ]);
   t.strictSame(
     [room(3 * gib, 1), room(gib, 1), room(0, 1), room(3 * gib, 0), room(3 * gib, 0, 0)],
     [
       [],
       [['warning', '1.0 GiB free, less than the 2.0 GiB it may need at once']],
       [['fault', 'its disk is full']],
-      [['fault', 'its disk takes no more files']],
+      [['fault', 'its disk has no free inodes']],
       [],
     ],
   );
@@ -96,13 +102,13 @@ t.test('programs that are there, that are not, that may not be executed', async 
   t.strictSame((await look(check)).problems, [
     {
       severity: 'fault',
-      wrong: `command 2: ${dir}/bin/closed may not be executed by user id ${process.getuid?.()}`,
+      problem: `command 2: ${dir}/bin/closed is not executable for user id ${process.getuid?.()}`,
       fix: `chmod +x ${dir}/bin/closed`,
     },
     {
       severity: 'fault',
-      wrong: 'command 3: absent is not there',
-      fix: 'put it there, or correct handler.commands[3].command',
+      problem: 'command 3: absent does not exist',
+      fix: 'install it, or correct handler.commands[3].command',
     },
   ]);
   t.match(await look(programsCheck({ ...options, optional: true })), {
@@ -149,8 +155,8 @@ t.test('a plugin server: none, another kind of server, one that is well, one tha
   t.strictSame((await of(closed)).problems, [
     {
       severity: 'fault',
-      wrong: 'the check failed (ECONNREFUSED)',
-      fix: 'nothing listens there: start it (longshore plugin --config site.yaml --id genes), or correct installer.plugins.genes.server; check that the plugin server listens on this address and not on another',
+      problem: 'the check failed (ECONNREFUSED)',
+      fix: 'nothing is listening there: start it (longshore plugin --config site.yaml --id genes), or correct installer.plugins.genes.server; check that the plugin server listens on this address',
     },
   ]);
   for (const strange of [
@@ -169,7 +175,7 @@ t.test('a plugin server: none, another kind of server, one that is well, one tha
     t.match((await of(port)).problems, [
       {
         severity: 'fault',
-        wrong: `it answers /health with ${answer[0]}, and neither that nor /service-info as a plugin server does`,
+        problem: `it answers /health with ${answer[0]}, and neither /health nor /service-info like a plugin server`,
       },
     ]);
   }
@@ -179,7 +185,11 @@ t.test('a plugin server: none, another kind of server, one that is well, one tha
     t.match((await of(port)).problems, [{ severity: 'fault' }], strange);
   }
   info = [200, '{"manifest":{"gitTag":"v7.1.0"}}'];
-  t.match(await of(port), { status: 'ok', says: 'a plugin server of others, v7.1.0: it says no more', problems: [] });
+  t.match(await of(port), {
+    status: 'ok',
+    says: 'a third-party plugin server, v7.1.0; no further details',
+    problems: [],
+  });
   const health = (status: string, online: string, message?: string): readonly [number, string] => [
     200,
     JSON.stringify({ status, version: '1.2.3', dependencies: [{ name: 'workspace', online, message }] }),
@@ -189,12 +199,12 @@ t.test('a plugin server: none, another kind of server, one that is well, one tha
   answer = health('unhealthy', 'no', 'it is full');
   t.match(await of(port), {
     status: 'failed',
-    problems: [{ wrong: 'it says that it is unhealthy: workspace: it is full' }],
+    problems: [{ problem: 'it reports that it is unhealthy: workspace: it is full' }],
   });
   answer = health('degraded', 'unknown');
   t.match(await of(port), {
     status: 'warning',
-    problems: [{ wrong: 'it says that it is degraded: workspace: unknown' }],
+    problems: [{ problem: 'it reports that it is degraded: workspace: unknown' }],
   });
 });
 
@@ -211,12 +221,12 @@ t.test('what says nothing is given up after ten seconds, beside the others', asy
   });
   const running = runChecks([silent, check('quick', async () => ({ problems: [] }))], clock, signal);
   await clock.advance(10_000);
-  const fix = 'it hangs, is overloaded, or a firewall on the way drops packets: try it by hand from here';
+  const fix = 'it hangs, is overloaded, or a firewall drops packets: try to connect to it from this machine';
   const common = { where: 'there', tried: 'asked' };
   t.strictSame(await running, [
     {
       ...{ name: 'silent', status: 'failed', tookMs: 10_000, ...common },
-      problems: [{ severity: 'fault', wrong: 'no answer within 10 s', fix }],
+      problems: [{ severity: 'fault', problem: 'no response within 10 s', fix }],
     },
     { name: 'quick', status: 'ok', tookMs: 0, ...common, problems: [] },
   ]);
@@ -246,17 +256,17 @@ t.test('codes are found wherever they stand, and each has its fix', async (t) =>
     'EPROTO',
   ];
   t.strictSame(
-    begins.map((code) => networkMend(coded(code), place)),
+    begins.map((code) => networkFix(coded(code), place)),
     [
-      'no way there: check logBroker.servers, the network between, and firewalls',
-      'it closes the connection: look into the log of Kafka; check logBroker.tls, and that the port in logBroker.servers is that of Kafka',
+      'it cannot be reached: check logBroker.servers, the network and firewalls',
+      'it closes the connection: check the log of Kafka; check logBroker.tls, and that the port in logBroker.servers is that of Kafka',
       'its certificate is not trusted: put the PEM file of the authority that signed it into logBroker.tlsOptions.caFile',
       'its certificate is for another name: put a name of the certificate into logBroker.servers',
-      'renew its certificate, or set the clocks: it is not valid today',
-      'it does not speak TLS on this port: correct logBroker.tls, or the port in logBroker.servers',
+      'its certificate is not valid now: renew it, or correct the clocks',
+      'it does not use TLS on this port: correct logBroker.tls, or the port in logBroker.servers',
     ],
   );
-  t.equal(networkMend(coded('28P01'), place), undefined);
+  t.equal(networkFix(coded('28P01'), place), undefined);
 });
 
 t.test('findings as lines and as one document', async (t) => {
@@ -272,7 +282,7 @@ t.test('findings as lines and as one document', async (t) => {
     },
     {
       ...{ name: 'log broker', where: 'kafka:9092', status: 'failed', tookMs: 1_234, tried: 'asked' },
-      problems: [{ severity: 'fault', wrong: 'it is away', fix: 'start it' }],
+      problems: [{ severity: 'fault', problem: 'it is away', fix: 'start it' }],
     },
   ];
   t.equal(
@@ -280,8 +290,8 @@ t.test('findings as lines and as one document', async (t) => {
     [
       'ok       cache database  db:5432/installer    12 ms  logged in: PostgreSQL 18.4',
       'FAILED   log broker      kafka:9092         1234 ms  asked',
-      '  wrong: it is away',
-      '  fix:  start it',
+      '  problem: it is away',
+      '  fix:     start it',
       '2 checked: 1 ok, 0 with a warning, 1 failed',
       '',
     ].join('\n'),
@@ -308,13 +318,18 @@ t.test(
       };
       return look(mailCheck({ server: { host: options.host, port: options.port } } as MailConfiguration, options));
     };
-    t.match(await of({}), { name: 'mail server', where: `127.0.0.1:${plain.port}`, tried: 'greeted it', status: 'ok' });
+    t.match(await of({}), {
+      name: 'mail server',
+      where: `127.0.0.1:${plain.port}`,
+      tried: 'read its greeting',
+      status: 'ok',
+    });
     plain.answers.set('EHLO', '250-test\r\n250 AUTH PLAIN').set('AUTH', '535 no');
     const refused = await of({ login: { user: 'longshore', pass: 'planted-password' } });
     t.match(refused, { status: 'failed', problems: [{ fix: /^correct mail\.username and password/ }] });
     t.notMatch(JSON.stringify(refused), /planted-password/);
     t.match((await of({ port: await freePort() })).problems, [
-      { fix: /^nothing listens there: start the mail server/ },
+      { fix: /^nothing is listening there: start the mail server/ },
     ]);
     t.match((await of({ port: tls.port, security: 'tls' })).problems, [{ fix: /mail\.tlsOptions\.caFile/ }]);
     t.match((await of({ security: 'starttls' })).problems, [{ fix: /correct mail\.security/ }]);
@@ -331,7 +346,7 @@ t.test('the key set of the issuer', async (t) => {
   const of = (path: string) => look(keySetCheck(`http://127.0.0.1:${port}/${path}`));
   t.match(await of('keys'), { where: `127.0.0.1:${port}`, status: 'ok', says: '2 keys' });
   t.match(await of('moved'), { status: 'ok', says: '2 keys' });
-  t.match((await of('others')).problems, [{ wrong: 'it answers 404 and no key set' }]);
+  t.match((await of('others')).problems, [{ problem: 'it responds with 404 and no key set' }]);
   body = '{"keys":[]}';
-  t.match((await of('keys')).problems, [{ wrong: 'its key set is empty' }]);
+  t.match((await of('keys')).problems, [{ problem: 'its key set is empty' }]);
 });

@@ -56,7 +56,7 @@ t.test('a schema that is not up to date is told with the command for it, one tha
   const where = `127.0.0.1:${options.port}/${options.database}`;
   const stale = {
     severity: 'fault',
-    wrong: `cache database: schema installer is not up to date: migrations ${numbers} are missing`,
+    problem: `cache database: schema installer is not up to date: migrations ${numbers} are missing`,
     fix: 'longshore migrate',
   };
   t.match(await look(options), { name: 'cache database', where, status: 'failed', problems: [stale] });
@@ -71,10 +71,10 @@ t.test('a schema that is not up to date is told with the command for it, one tha
     problems: [],
   });
   await run("insert into installer.migration (number, name, checksum) values (99, 'later', 'x')");
-  const wrong = async () => (await look(options)).problems.map(({ wrong }) => wrong);
-  t.strictSame(await wrong(), ['cache database: schema installer is newer than this program: it has migrations 99']);
+  const problem = async () => (await look(options)).problems.map(({ problem }) => problem);
+  t.strictSame(await problem(), ['cache database: schema installer is newer than this program: it has migrations 99']);
   await run("update installer.migration set checksum = 'other' where number in (1, 2)");
-  t.strictSame(await wrong(), [
+  t.strictSame(await problem(), [
     'cache database: schema installer was made by an unreleased version of this program: migrations 1, 2 differ',
   ]);
 });
@@ -86,7 +86,7 @@ t.test('a database that is missing is told with the SQL that makes it, and nothi
     status: 'failed',
     problems: [
       {
-        wrong: new RegExp(`database "${missing.database}" does not exist`),
+        problem: new RegExp(`database "${missing.database}" does not exist`),
         fix: `as a superuser: CREATE DATABASE "${missing.database}" OWNER "postgres"; or correct installer.cacheDb.name`,
       },
     ],
@@ -98,24 +98,24 @@ t.test('a role without the right password, without rights, and a schema of the s
   const role = options.database;
   await run(`create role ${role} login password 'right-password'; create schema installer`);
   t.teardown(() => run(`drop role ${role}`));
-  const wrong = { ...options, user: role, password: 'planted-password' };
-  const refused = await look(wrong);
+  const problem = { ...options, user: role, password: 'planted-password' };
+  const refused = await look(problem);
   t.match(refused.problems, [
     {
-      wrong: /password authentication failed/,
+      problem: /password authentication failed/,
       fix: `correct installer.cacheDb.username and password, or as a superuser: ALTER ROLE "${role}" LOGIN PASSWORD '..';`,
     },
   ]);
   t.notMatch(JSON.stringify(refused), /planted-password/);
-  t.strictSame((await look({ ...wrong, password: 'right-password' }, [CACHE, ROWS])).problems, [
+  t.strictSame((await look({ ...problem, password: 'right-password' }, [CACHE, ROWS])).problems, [
     {
       severity: 'fault',
-      wrong: `cache database: schema installer may not be used by role ${role}`,
+      problem: `cache database: schema installer cannot be used by role ${role}`,
       fix: `as its owner: GRANT ALL ON SCHEMA "installer" TO "${role}";`,
     },
     {
       severity: 'fault',
-      wrong: 'target SiteA data: schema rows is missing',
+      problem: 'target SiteA data: schema rows is missing',
       fix: `as a superuser: CREATE SCHEMA "rows" AUTHORIZATION "${role}"; or correct installer.installTargets[0].dataDb.schema`,
     },
   ]);
@@ -125,10 +125,13 @@ t.test('nobody there, and a server that speaks no TLS', async (t) => {
   const { options } = await setup(t);
   const port = await freePort();
   t.match((await look({ ...options, port })).problems, [
-    { wrong: /ECONNREFUSED/, fix: /^nothing listens there: start PostgreSQL, or correct installer\.cacheDb\.server/ },
+    {
+      problem: /ECONNREFUSED/,
+      fix: /^nothing is listening there: start PostgreSQL, or correct installer\.cacheDb\.server/,
+    },
   ]);
   t.match((await look({ ...options, tls: { rejectUnauthorized: true } })).problems, [
-    { wrong: /does not support SSL/, fix: /check installer\.cacheDb\.tls: a server without TLS refuses it/ },
+    { problem: /does not support SSL/, fix: /check installer\.cacheDb\.tls: a server without TLS rejects it/ },
   ]);
 });
 
@@ -136,7 +139,9 @@ t.test('clocks that differ by more than five seconds', async (t) => {
   const { options } = await setup(t);
   const off = (ms: number): Clock => ({ ...systemClock, now: () => systemClock.now() + ms });
   const said = async (ms: number) =>
-    (await look(options, [CACHE], off(ms))).problems.map(({ wrong }) => wrong).filter((text) => text.includes('clock'));
+    (await look(options, [CACHE], off(ms))).problems
+      .map(({ problem }) => problem)
+      .filter((text) => text.includes('clock'));
   t.strictSame(await said(-60_000), ['its clock is 60 s ahead of that of this machine']);
   t.strictSame(await said(60_000), ['its clock is 60 s behind that of this machine']);
   t.strictSame(await said(4_000), []);
@@ -153,6 +158,6 @@ t.test('a database that could not be located', async (t) => {
     systemClock,
   );
   t.match(await runChecks([check], systemClock, signal), [
-    { where: 'cn=rows', status: 'failed', problems: [{ wrong: 'the check failed (Error)', fix: 'make the entry' }] },
+    { where: 'cn=rows', status: 'failed', problems: [{ problem: 'the check failed (Error)', fix: 'make the entry' }] },
   ]);
 });

@@ -96,19 +96,19 @@ t.test('a frame has lanes, jobs, dependencies and daemons, and fits', async (t) 
       'import  3/10        2       7        0     1    25.0      2.50  1 m 30 s',
       '',
       'oldest job  lane    state    dataset       age  attempts  message',
-      '         7  import  running  d1       1 m 30 s      2  try 2',
+      '         7  import  running  d1       1 m 30 s         2  try 2',
       '',
-      '1 of 2 dependencies work: cache-db',
+      '1 of 2 dependencies are healthy: cache-db',
       '',
-      'does not work  status     message',
-      'target Alpha   unhealthy  away for long',
+      'not working   status     message',
+      'target Alpha  unhealthy  away for long',
       '',
       'daemon  leads  runs  failed  last run  last success',
       'pruner  yes       5       1   5 s ago',
     ].map((line) => line.replace('failed/s  oldest', 'failed/s    oldest')),
   );
   const away = { since: new Date(AT - 10_000), reason: 'refused\u0007' };
-  t.equal(frameOf(overview, away, 80)[1]?.text, 'no answer since 11:59:50, trying again: refused ');
+  t.equal(frameOf(overview, away, 80)[1]?.text, 'no answer since 11:59:50, retrying: refused ');
 });
 
 t.test('a screen is given back as it was, once, and draws what fits', async (t) => {
@@ -155,9 +155,9 @@ t.test('one frame, and one document, without a terminal', async (t) => {
 t.test('what cannot be shown is said', async (t) => {
   const url = await setup(t);
   const refusals: readonly (readonly [args: readonly string[], message: string])[] = [
-    [['--server', url], 'standard output is no terminal: --once or --json is needed'],
+    [['--server', url], 'standard output is not a terminal: use --once or --json'],
     [['--server', url, 'x'], "'x': top takes options only"],
-    [['--server', url, '--interval', '0'], "--interval '0': seconds from 0.1 to 3600 are needed"],
+    [['--server', url, '--interval', '0'], "--interval '0': must be from 0.1 to 3600 seconds"],
   ];
   for (const [args, message] of refusals) await t.rejects(run(top, args), new UsageError(message));
   const nowhere = `http://127.0.0.1:${await freePort()}`;

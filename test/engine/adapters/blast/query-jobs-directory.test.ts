@@ -89,7 +89,7 @@ t.test('a job without an archive is not kept', async (t) => {
     await using folder = await jobs.begin(systemClock);
     await folder.keep(job);
   };
-  await t.rejects(keep(), { kind: 'transient', message: /^query job 0123\w+ cannot be kept: ENOENT/ });
+  await t.rejects(keep(), { kind: 'transient', message: /^query job 0123\w+ cannot be stored: ENOENT/ });
   t.strictSame(await readdir(root), []);
 });
 
@@ -123,7 +123,7 @@ t.test('a description that cannot be read is a defect that names the file', asyn
   await writeFile(file, Buffer.alloc(1024 * 1024 + 1, ' '));
   await t.rejects(jobs.find(job.id, signal), {
     kind: 'defect',
-    message: `${file} has 1048577 bytes: it describes no query job`,
+    message: `${file} has 1048577 bytes, too large for a query job description`,
   });
   await writeFile(file, JSON.stringify({ ...described, note: 'further members are passed over' }));
   t.strictSame(await jobs.find(job.id, signal), job);
@@ -133,7 +133,7 @@ t.test('a folder in the place of a result is a defect', async (t) => {
   const { jobs, root, dir } = await world(t);
   await mkdir(join(root, job.id, 'report.asn1'), { recursive: true });
   await t.rejects(jobs.putArchive(job.id, join(dir, 'a'), signal), {
-    ...{ kind: 'defect', message: `${join(root, job.id, 'report.asn1')} is no file` },
+    ...{ kind: 'defect', message: `${join(root, job.id, 'report.asn1')} is not a file` },
   });
 });
 

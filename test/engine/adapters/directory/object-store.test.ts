@@ -32,7 +32,7 @@ import { FakeObjectStore } from '../../../fakes/fake-object-store.ts';
 const signal = new AbortController().signal;
 /** The user of that name on Debian. */
 const NOBODY = 65534;
-const TOO_LONG = { kind: 'rejected', message: /7 bytes, not the 3/ };
+const TOO_LONG = { kind: 'rejected', message: /7 bytes, but 3 bytes were announced/ };
 const AWAY = { kind: 'transient', message: 'database away' };
 /** Of the conformance suite. */
 const journals: FakeChangeJournal[] = [];
@@ -206,7 +206,7 @@ t.test('a local file is moved in, and comes back when the put fails', async (t) 
 
 t.test('a local file of another file system is copied, and stays where it was', async (t) => {
   const elsewhere = await otherFileSystem(t);
-  if (elsewhere === undefined) return t.comment('skipped: /dev/shm is no file system of its own here');
+  if (elsewhere === undefined) return t.comment('skipped: /dev/shm is not a separate file system');
   const { store, path } = await setup(t);
   const file = join(elsewhere, 'scratch-file');
   await writeFile(file, 'content');
@@ -324,8 +324,8 @@ t.test('a directory that is away, or no directory, is no empty store', async (t)
   const listing = () => Array.fromAsync(store.list('', {}, signal));
   await t.rejects(listing(), { kind: 'transient', message: /objects/ });
   await writeFile(objects, '');
-  await t.rejects(listing(), { kind: 'transient', message: /objects is no directory/ });
-  await t.rejects(store.probe(signal), { kind: 'transient', message: /objects is no directory/ });
+  await t.rejects(listing(), { kind: 'transient', message: /objects is not a directory/ });
+  await t.rejects(store.probe(signal), { kind: 'transient', message: /objects is not a directory/ });
   await rm(objects);
   await rename(join(path, 'aside'), objects);
   t.match(await listing(), [{ key: '1/a/x' }]);

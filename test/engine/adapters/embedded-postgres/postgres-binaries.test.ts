@@ -84,8 +84,8 @@ t.test('data is served by programs of the version that made it', async (t) => {
   t.same(await findPostgresBinaries({ ...search, major: 15 }), inDir(old));
   await t.rejects(findPostgresBinaries({ ...search, major: 17 }), {
     message:
-      `no usable programs of PostgreSQL 17 (${young}: of version 18, but the data is of version 17; ` +
-      `${old}: of version 15, but the data is of version 17); install PostgreSQL 17 (Debian: apt-get install ` +
+      `no usable programs of PostgreSQL 17 (${young}: version 18, but the data directory needs version 17; ` +
+      `${old}: version 15, but the data directory needs version 17); install PostgreSQL 17 (Debian: apt-get install ` +
       'postgresql-17), or put its programs on PATH, or name their directory with --postgres-bin DIR',
   });
 });
@@ -96,7 +96,7 @@ t.test('a directory that the operator names is the only one that is tried', asyn
   const binDir = join(dir, 'empty');
   await t.rejects(findPostgresBinaries({ ...NOWHERE, path: onPath, binDir }), {
     kind: 'transient',
-    message: `no usable PostgreSQL programs (${binDir}: spawn ${binDir}/initdb ENOENT); name another directory with --postgres-bin`,
+    message: `no usable PostgreSQL programs (${binDir}: spawn ${binDir}/initdb ENOENT); use another directory with --postgres-bin`,
   });
   t.same(await findPostgresBinaries({ ...NOWHERE, path: binDir, binDir: onPath }), inDir(onPath));
 });

@@ -61,16 +61,19 @@ t.test('what is no notification is said', async (t) => {
     const found = parse(document);
     return found.kind === 'malformed' ? found.why : '';
   };
-  t.equal(wrong([]), 'is no JSON object');
+  t.equal(wrong([]), 'is not a JSON object');
   t.equal(wrong({}), 'has no list `Records`');
-  t.equal(wrong({ Records: ['x'] }), 'Records[0] is no object');
-  t.equal(wrong({ Records: [{ eventName: 7 }] }), 'Records[0].eventName is no text');
-  t.equal(wrong({ Records: [{ eventName: 'ObjectCreated:Put' }] }), 'Records[0].s3.bucket.name is no text');
-  t.equal(wrong({ Records: [record('aws:s3', 'ObjectCreated:Put', '')] }), 'Records[0].s3.object.key is no text');
+  t.equal(wrong({ Records: ['x'] }), 'Records[0] is not an object');
+  t.equal(wrong({ Records: [{ eventName: 7 }] }), 'Records[0].eventName is not a string');
+  t.equal(wrong({ Records: [{ eventName: 'ObjectCreated:Put' }] }), 'Records[0].s3.bucket.name is not a string');
+  t.equal(
+    wrong({ Records: [record('aws:s3', 'ObjectCreated:Put', '')] }),
+    'Records[0].s3.object.key is not a non-empty string',
+  );
   t.equal(
     wrong({ Records: [record('aws:s3', 'ObjectCreated:Put', '%zz')] }),
     'Records[0].s3.object.key is not URL-encoded',
   );
   for (const content of ['', '{', '\xff'])
-    t.same(parseNotification(Buffer.from(content, 'latin1'), 'b'), { kind: 'malformed', why: 'is no JSON' });
+    t.same(parseNotification(Buffer.from(content, 'latin1'), 'b'), { kind: 'malformed', why: 'is not JSON' });
 });

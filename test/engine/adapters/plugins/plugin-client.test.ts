@@ -325,8 +325,8 @@ t.test('a reply that is cut off, empty or endless leaves no file', async (t) => 
   await mkdir(dir, { recursive: true });
   for (const expected of [
     { kind: 'transient', message: /plugin server/ },
-    { kind: 'defect', message: /an empty reply/ },
-    { kind: 'defect', message: /more than 4000 bytes/ },
+    { kind: 'defect', message: /the reply is empty/ },
+    { kind: 'defect', message: /larger than 4000 bytes/ },
   ]) {
     await writeFile(reply, 'old');
     await t.rejects(imported(), expected);
@@ -365,9 +365,9 @@ t.test('a server that says nothing is given up after the time of its scripts and
   const expected = { kind: 'transient', unreachable: false, unanswered: false, maxAttempts: 3 };
   await t.rejects(removed(), {
     ...expected,
-    message: /^plugin server genes at http:\S+\/uninstall: time-out, no answer within 100 ms$/,
+    message: /^plugin server genes at http:\S+\/uninstall: timeout, no response within 100 ms$/,
   });
-  await t.rejects(imported(), { ...expected, message: /\/import: time-out, no answer within 110 ms$/ });
+  await t.rejects(imported(), { ...expected, message: /\/import: timeout, no response within 110 ms$/ });
 });
 
 t.test('an answer that stops in the middle is given up', async (t) => {
@@ -378,7 +378,7 @@ t.test('an answer that stops in the middle is given up', async (t) => {
     kind: 'transient',
     unanswered: false,
     maxAttempts: 3,
-    message: /time-out, the answer stood still for 50 ms$/,
+    message: /timeout, the response stalled for 50 ms$/,
   });
 });
 
@@ -391,7 +391,7 @@ t.test('time-outs that change hold for the next call, and leave alone the one un
   const first = removed();
   const answer = await asked.promise;
   changeTimes(times, { connectMs: 10_000, bodyIdleMs: 10_000, marginMs: 40 });
-  await t.rejects(removed(), { kind: 'transient', message: /no answer within 50 ms$/ });
+  await t.rejects(removed(), { kind: 'transient', message: /no response within 50 ms$/ });
   answer.writeHead(200).end();
   t.strictSame(await first, { kind: 'success' });
 });
@@ -412,7 +412,7 @@ t.test('a plugin server that cannot leave rows alone says so in words that help'
     const { client } = await setup(t, (_seen, response) => response.writeHead(code).end('no such page'));
     const call = { eventId: 1, dataset: 'shared' as DatasetId, target: PLUGIN_TARGET };
     const message =
-      /\/files: this plugin server has no such call\. Targets that share a data schema need `longshore plugin`/;
+      /\/files: this plugin server does not support this call\. Targets that share a data schema need `longshore plugin`/;
     const metadata = pluginMetadata('shared');
     t.match(await client.installFiles({ ...call, source: PLUGIN_TARGET, metadata }, signal), {
       kind: 'script-error',

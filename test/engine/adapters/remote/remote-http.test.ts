@@ -115,7 +115,7 @@ t.test('follows redirects of every kind, five of them, and takes the name of the
   for (const [path, said, times] of [
     ['/6', 'redirects more than 5 times', 6],
     ['/loop', 'redirects more than 5 times', 6],
-    ['/nowhere', 'redirects to something that is no URL', 1],
+    ['/nowhere', 'redirects to an invalid URL', 1],
     ['/silent', 'answered 302 (Found)', 1],
   ] as const) {
     const message = `${server.url(path).href} ${said}`;
@@ -147,10 +147,10 @@ t.test('a redirect leads nowhere that the URL itself must not lead', async (t) =
     ['/private', unreachable('10.0.0.1')],
     ['/metadata', unreachable('169.254.169.254')],
     ['/mapped', unreachable('::ffff:7f00:2')],
-    ['/file', 'redirects to one that begins with file:; only http and https are fetched from'],
-    ['/ftp', 'redirects to one that begins with ftp:; only http and https are fetched from'],
-    ['/data', 'redirects to one that begins with data:; only http and https are fetched from'],
-    ['/user', 'redirects to one that holds a user name or a password, which it must not'],
+    ['/file', 'redirects to one that starts with file:; only http and https are allowed'],
+    ['/ftp', 'redirects to one that starts with ftp:; only http and https are allowed'],
+    ['/data', 'redirects to one that starts with data:; only http and https are allowed'],
+    ['/user', 'redirects to one that contains a user name or password, which is not allowed'],
   ] as const)
     t.strictSame(await client.fetch(server.url(path), signal), { kind: 'refused', reason }, path);
   t.strictSame(inside.asked, []);
@@ -207,9 +207,9 @@ t.test('a name is refused for any of its addresses, and connected to where it wa
 t.test('the URL itself holds no user and no other scheme', async (t) => {
   const client = remote(t);
   for (const [url, reason] of [
-    ['http://me:secret@example.org/', 'holds a user name or a password, which it must not'],
-    ['http://:secret@example.org/', 'holds a user name or a password, which it must not'],
-    ['ftp://example.org/a.txt', 'begins with ftp:; only http and https are fetched from'],
+    ['http://me:secret@example.org/', 'contains a user name or password, which is not allowed'],
+    ['http://:secret@example.org/', 'contains a user name or password, which is not allowed'],
+    ['ftp://example.org/a.txt', 'starts with ftp:; only http and https are allowed'],
   ] as const)
     t.strictSame(await client.fetch(new URL(url), signal), { kind: 'refused', reason });
 });
@@ -222,7 +222,7 @@ t.test('no file without a success status and a byte, and whether it is worth ano
   const client = remote(t);
   for (const [status, said, again] of [
     [200, 'answered with an empty body', false],
-    [204, 'answered 204 (No Content): only 200 says that the whole file follows', false],
+    [204, 'answered 204 (No Content): only 200 means that the whole file follows', false],
     [304, 'answered 304 (Not Modified)', false],
     [401, 'answered 401 (Unauthorized)', false],
     [403, 'answered 403 (Forbidden)', false],
@@ -247,11 +247,11 @@ t.test('only 200 brings a file, or 206 with all of it', async (t) => {
     'no range': [206, undefined, /Content-Range: none/],
     'no bytes': [206, 'lines 0-8/9', /a part of the file/],
     'not ready': [202, undefined, /answered 202 \(Accepted\): the file is not ready yet/],
-    created: [201, undefined, /answered 201 \(Created\): only 200 says/],
-    changed: [203, undefined, /answered 203 .*: only 200 says/],
-    'reset content': [205, undefined, /answered 205 .*: only 200 says/],
-    'several files': [207, undefined, /answered 207 .*: only 200 says/],
-    'a difference': [226, undefined, /answered 226 .*: only 200 says/],
+    created: [201, undefined, /answered 201 \(Created\): only 200 means/],
+    changed: [203, undefined, /answered 203 .*: only 200 means/],
+    'reset content': [205, undefined, /answered 205 .*: only 200 means/],
+    'several files': [207, undefined, /answered 207 .*: only 200 means/],
+    'a difference': [226, undefined, /answered 226 .*: only 200 means/],
   };
   const server = await remoteServer(t, (request, response) => {
     const [status, range] = parts[decodeURIComponent(request.url ?? '').slice(1)] ?? [404, undefined];
@@ -289,7 +289,7 @@ t.test('a signed link that has expired is told by its query; no message holds th
   const server = await remoteServer(t, (_request, response) => void response.writeHead(403).end());
   const client = remote(t);
   const said = `${server.url('/a.txt').href} answered 403 (Forbidden)`;
-  const hinted = `${said}; the link looks like a signed one that has expired: make a new one`;
+  const hinted = `${said}; this looks like a signed link that has expired: create a new one`;
   for (const [query, message] of [
     ['?Expires=1700000000&Signature=s&Key-Pair-Id=k', hinted],
     ['?X-Amz-Date=20260101T000000Z&X-Amz-Expires=60&X-Amz-Signature=s', hinted],
@@ -331,8 +331,8 @@ t.test('content that comes encoded all the same', async (t) => {
   ] as const)
     t.strictSame(await content(path), expected, path);
   for (const [path, said, again] of [
-    ['/b.txt', " sends its content as 'br', which it was asked not to do", false],
-    ['/twice.txt', " sends its content as 'gzip, gzip', which it was asked not to do", false],
+    ['/b.txt', " sends its content as 'br', although identity was requested", false],
+    ['/twice.txt', " sends its content as 'gzip, gzip', although identity was requested", false],
     ['/none.txt', ' answered with an empty body', false],
     ['/cut.txt', ': unexpected end of file', true],
   ] as const)
@@ -380,7 +380,7 @@ t.test('what breaks off, stands still or is not there may be tried again', async
   t.match(await client.fetch(new URL(`https://127.0.0.1:${gone.port}/`), signal), { kind: 'failed' });
 });
 
-t.test('what is not there, what is inside and what is at another port are told alike', async (t) => {
+t.test('what does not exist, what is inside and what is at another port are told alike', async (t) => {
   const notFound = Object.assign(new Error('getaddrinfo ENOTFOUND data.example'), { code: 'ENOTFOUND' });
   const told = async (address: string | undefined, url: string): Promise<unknown> => {
     const resolve = async () => (address === undefined ? Promise.reject(notFound) : [{ address, family: 4 }]);

@@ -98,8 +98,8 @@ t.test('a listing that is none ends in a failure, not in an absence', async (t) 
   const page = (inner: string): string => `<ListBucketResult>${inner}</ListBucketResult>`;
   const one = `<Contents><Key>1/a</Key><LastModified>2026-01-01T00:00:00.5Z</LastModified><ETag>"e"</ETag><Size>1</Size></Contents>`;
   const cases: readonly (readonly [string, { readonly kind: string; readonly message: RegExp }])[] = [
-    ['<html>log in first</html>', { kind: 'transient', message: /is no listing; check server/ }],
-    ['<ListBucketResult><IsTruncated>false</IsTruncated>', { kind: 'transient', message: /is no listing/ }],
+    ['<html>log in first</html>', { kind: 'transient', message: /is not a listing; check server/ }],
+    ['<ListBucketResult><IsTruncated>false</IsTruncated>', { kind: 'transient', message: /is not a listing/ }],
     [page('<IsTruncated>true</IsTruncated>'), { kind: 'transient', message: /empty page that is not the last/ }],
     [page(`<IsTruncated>true</IsTruncated>${one}`), { kind: 'defect', message: /is that page again/ }],
     [page('<Contents><Key>1/a</Key></Contents>'), { kind: 'transient', message: /an object without Size/ }],

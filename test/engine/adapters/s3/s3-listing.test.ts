@@ -76,5 +76,5 @@ t.test('a page that is cut off anywhere is no listing', async (t) => {
   ]).trimEnd();
   t.equal(parseListing(whole, 'listing').objects.length, 2);
   for (let length = 0; length < whole.length; length++)
-    t.throws(() => parseListing(whole.slice(0, length), 'listing'), { kind: 'transient', message: /is no listing/ });
+    t.throws(() => parseListing(whole.slice(0, length), 'listing'), { kind: 'transient', message: /is not a listing/ });
 });

@@ -70,7 +70,7 @@ t.test('a script whose end cannot be heard of any more is ended, and its run may
   );
   const [script = 0, spawner = 0] = (await begun.promise).split(' ').map(Number);
   process.kill(spawner, 'SIGKILL');
-  await t.rejects(run, { kind: 'transient', message: 'the process that starts scripts ended' });
+  await t.rejects(run, { kind: 'transient', message: 'the spawner process ended' });
   t.equal(await processFacts(script), undefined, 'it is gone');
   t.strictSame(await recorded(stateDir), []);
   const { end } = await runner.run(spec('again', { program: '/bin/true' }), signal);
@@ -266,7 +266,7 @@ t.test('a character that is split over two reads survives', async (t) => {
 
 t.test('a line is never cut inside a character, and bytes that are no UTF-8 become replacements', async (t) => {
   for (const [bytes, lines] of [
-    [`${'x'.repeat(16_383)}é\n`, ['x'.repeat(16_383), '[output cut: 1 lines cut at 16384 bytes]']],
+    [`${'x'.repeat(16_383)}é\n`, ['x'.repeat(16_383), '[output truncated: 1 lines truncated at 16384 bytes]']],
     [[0x61, 0xff, 0x62, 0x0a], ['a\ufffdb']],
   ] as const) {
     const capped = new CappedLines();
@@ -307,7 +307,7 @@ fact('a record that could not be made is tried again by the next run', async (t,
   await writeFile(stateDir, 'a file where the folder belongs');
   await t.rejects(runner.run(spec('exit-with', { args: ['0'] }), signal), {
     kind: 'transient',
-    message: /not recorded/,
+    message: /could not be recorded/,
   });
   await rm(stateDir);
   t.same((await runner.run(spec('exit-with', { args: ['0'] }), signal)).end, { kind: 'exited', code: 0 });
@@ -321,7 +321,10 @@ fact('without descriptors for its pipes a script is not started, for now', async
   const said: Buffer[] = [];
   starved.stdout.on('data', (chunk: Buffer) => said.push(chunk));
   t.same(await once(starved, 'close'), [0, null]);
-  t.match(Buffer.concat(said).toString(), /^exited 0\ntransient no pipe for a script: EMFILE: .*\nexited 0\n$/s);
+  t.match(
+    Buffer.concat(said).toString(),
+    /^exited 0\ntransient cannot create a pipe for a script: EMFILE: .*\nexited 0\n$/s,
+  );
 });
 
 t.test('what is left out is counted to the last line, also one without an end', async (t) => {
@@ -331,5 +334,5 @@ t.test('what is left out is counted to the last line, also one without an end', 
   capped.write(Buffer.from(' a line'));
   const lines = capped.end();
   t.equal(lines.length, 10_001);
-  t.same(lines.slice(9_999), ['x', '[output cut: 5 more lines left out]']);
+  t.same(lines.slice(9_999), ['x', '[output truncated: 5 more lines omitted]']);
 });

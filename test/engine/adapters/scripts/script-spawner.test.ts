@@ -79,7 +79,7 @@ t.test('it ends with whoever asked for it, also while a script runs, whose end i
   const pid = await parent();
   await spawner[Symbol.asyncDispose]();
   t.equal(await processFacts(pid), undefined);
-  await t.rejects(long.exit, { kind: 'transient', message: 'the process that starts scripts ended' });
+  await t.rejects(long.exit, { kind: 'transient', message: 'the spawner process ended' });
   t.equal(await spawner.spawn({ program: '/bin/true', args: [], cwd: '/', env: {} }), undefined);
   t.ok(await processFacts(long.pid), 'the script is left to whoever started it');
   await pipes[Symbol.asyncDispose]();
@@ -106,7 +106,7 @@ t.test('one that starts no script in time is ended', async (t) => {
     },
   };
   const { spawn } = await setup(t, DEAF, hasty);
-  t.match(await (await spawn('/bin/true')).spawned, { kind: 'transient', message: /starts scripts ended/ });
+  t.match(await (await spawn('/bin/true')).spawned, { kind: 'transient', message: /spawner process ended/ });
 });
 
 t.test('where it cannot be started nothing is left of the attempt, and it is not tried again', async (t) => {

@@ -69,7 +69,7 @@ for (const [way, options] of Object.entries(WAYS)) {
       'yes 0123456789 | head -n 300000 > /dev/stdout; yes | head -n 300000 > /dev/stderr',
     );
     t.strictSame(end, { kind: 'exited', code: 0 });
-    t.equal(stdout.at(-1), '[output cut: 290000 more lines left out]');
+    t.equal(stdout.at(-1), '[output truncated: 290000 more lines omitted]');
   });
 }
 
@@ -132,11 +132,11 @@ t.test('without a program that makes pipes no script starts, and that is said', 
   const { sh } = await setup(t, { mkfifo: '/nowhere/mkfifo' });
   await t.rejects(sh('exit 0'), {
     kind: 'defect',
-    message: /no pipe for a script: there is no program \/nowhere\/mkfifo/,
+    message: /cannot create a pipe for a script: program \/nowhere\/mkfifo not found/,
   });
   const broken = await setup(t, { mkfifo: 'false' });
   await t.rejects(broken.sh('exit 0'), {
     kind: 'transient',
-    message: /no pipe for a script: false in .* ended with 1/,
+    message: /cannot create a pipe for a script: false in .* ended with 1/,
   });
 });

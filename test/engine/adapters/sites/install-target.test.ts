@@ -220,5 +220,5 @@ t.test("the dataset's row follows the liveliest and most visible of its targets"
 t.test('a schema name that is no identifier is refused', async (t) => {
   const make = () =>
     new PostgresInstallTarget(db, { id: PLASMO, displayName: 'P', schema: 'a"; drop', dataSchema: 'plasmo' });
-  t.throws(make, { message: /is no schema name/ });
+  t.throws(make, { message: /is not a valid schema name/ });
 });

@@ -57,7 +57,7 @@ t.test('schemas of one pool are told apart', async (t) => {
 });
 
 t.test('a schema name that is no identifier is refused', async (t) => {
-  t.throws(() => at(PLASMO, 'a"; drop'), { message: /is no schema name/ });
+  t.throws(() => at(PLASMO, 'a"; drop'), { message: /is not a valid schema name/ });
 });
 
 t.test("of ten thousand datasets, half of them another target's", async (t) => {

@@ -42,7 +42,7 @@ t.test('a disk has no room below five percent of its size, or below a gibibyte',
     [GIB - 1, 2 * GIB, GIB],
   ] as const) {
     disks['/objects'] = { freeBytes, sizeBytes };
-    const lack = `the disk of the object store has ${freeBytes} bytes free, and nothing is written to it below ${floor}`;
+    const lack = `the disk of the object store has ${freeBytes} bytes free; writes stop below ${floor}`;
     t.equal(await after(1_000), floor && lack);
   }
 });

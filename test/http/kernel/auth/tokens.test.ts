@@ -46,11 +46,11 @@ t.test('a good token names its user, its profile and whether it is a guest', asy
   t.match(guest, { kind: 'guest', profile: { firstName: '' } });
 });
 
-t.test('what decides who somebody is has the type that it must have, or is not there', async (t) => {
+t.test('what decides who somebody is has the type that it must have, or does not exist', async (t) => {
   const guest = (found: unknown) =>
-    `401 the bearer token's claim 'guest' is ${JSON.stringify(found)}; a boolean is needed, or no such claim`;
+    `401 the bearer token's claim 'guest' is ${JSON.stringify(found)}; expected a boolean, or no such claim`;
   const verified = (found: unknown) =>
-    `401 the bearer token's claim 'email_verified' is ${JSON.stringify(found)}; the boolean true is needed, or no such claim`;
+    `401 the bearer token's claim 'email_verified' is ${JSON.stringify(found)}; expected the boolean true, or no such claim`;
   for (const found of ['true', 'false', '', 0, 1, null, [], [true], {}]) {
     t.equal(await refusal(await sign({ ...CLAIMS, guest: found })), guest(found));
     t.equal(await refusal(await sign({ ...CLAIMS, email_verified: found })), verified(found));
@@ -123,7 +123,7 @@ t.test('a token of the issuer that is made for another purpose is refused', asyn
   for (const typ of ['logout+jwt', 'secevent+jwt', 'dpop+jwt', 'ID', ''])
     t.equal(
       await refusal(await typed(typ)),
-      `401 the bearer token's header 'typ' is "${typ}"; JWT or at+jwt is needed, or no such header`,
+      `401 the bearer token's header 'typ' is "${typ}"; expected JWT or at+jwt, or no such header`,
     );
   t.match(await refusal(await typed('x'.repeat(5_000))), /^.{0,180}$/, 'a long one is cut');
 });

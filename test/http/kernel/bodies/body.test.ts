@@ -98,7 +98,7 @@ t.test('a JSON body is held against its schema, and nulls count as absent', asyn
     200,
     { body: { inner: {} }, given, faults: { general: [], byKey: missing } },
   ]);
-  t.match(await send('/read', [1]), [400, { message: 'the body is a list of 1; a JSON object is needed' }]);
+  t.match(await send('/read', [1]), [400, { message: 'the body is a list of 1; expected a JSON object' }]);
   t.strictSame(await send('/sound', { name: 'a', inner: null }), [200, { name: 'a' }]);
   t.match(await send('/sound', given), [422, { errors: { byKey: missing } }]);
   t.match(await send('/sound', [1]), [422, { errors: { general: [/list of 1/] } }]);

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import t from 'tap';
 import { findProgram } from '../../../../http/kernel/pipeline/find-program.ts';
 
-const GONE = { kind: 'transient', message: 'it is not there to be executed' };
+const GONE = { kind: 'transient', message: 'it does not exist or is not executable' };
 const dir = t.testdir({ first: {}, second: {} });
 const [first, second] = [join(dir, 'first'), join(dir, 'second')];
 await writeFile(join(second, 'blast'), '', { mode: 0o755 });

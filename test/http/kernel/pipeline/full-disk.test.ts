@@ -3,7 +3,7 @@ import { transient } from '../../../../engine/runtime/failure.ts';
 import { METHODS } from '../../../../http/kernel/pipeline/route.ts';
 import { ADMIN, httpApp, route } from '../../http-app.ts';
 
-const LACK = 'the disk of the object store has 5 bytes free, and nothing is written to it below 10';
+const LACK = 'the disk of the object store has 5 bytes free; writes stop below 10';
 
 t.test('what would write is refused with 503 while a disk is full, and taken again by itself', async (t) => {
   let lack: string | undefined = LACK;

@@ -64,7 +64,7 @@ t.test('a check that hangs costs two seconds, and all who ask meanwhile share it
     status: 'unhealthy',
     version: '1',
     dependencies: [
-      { name: 'store', reachable: false, online: 'unknown', message: 'no answer within 2000 ms' },
+      { name: 'store', reachable: false, online: 'unknown', message: 'no response within 2000 ms' },
       { name: 'broker', reachable: true, online: 'yes' },
     ],
     info: { threads: 3, uptime: '2.000s', uptimeMillis: 2_000 },

@@ -16,7 +16,7 @@ for (const name of [
     for (const second of ['one', 'two']) {
       const answer = await ask(`Host: x\r\n${name}: one\r\n${name.toLowerCase()}: ${second}\r\n`);
       t.match(answer, /^HTTP\/1\.1 400 /);
-      t.match(answer, new RegExp(`there are several ${name} headers; one is needed`, 'i'));
+      t.match(answer, new RegExp(`there are several ${name} headers; expected one`, 'i'));
       t.notMatch(answer, /two/, 'the value may be a secret');
     }
   });
