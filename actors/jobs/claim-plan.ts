@@ -1,8 +1,8 @@
 // Fairness between the plugins whose jobs share a lane (docs/design/decisions.md#from-a-change-to-a-job). A plugin that holds
 // half of the workers, rounded up, is crowded:
 //   a worker is idle   its jobs are claimed for idle workers only, and only when no other plugin's jobs wait
-//   none is idle       its jobs stay in the table: a job queued in memory would keep others out while it waits
-// A claim is limited so that it cannot raise a plugin that is not crowded above that half.
+//   none is idle       its jobs stay in the table, because a job that waits in memory would take the place of others
+// The size of a claim is limited so that it cannot raise another plugin above that half.
 
 import { type DataTypes, typeKey } from '../../engine/model/data-types.ts';
 
@@ -10,9 +10,9 @@ export interface LaneLoad {
   readonly workers: number;
   /** Workers without a job. */
   readonly idle: number;
-  /** How many more jobs the lane can hold, in memory and with workers. */
+  /** How many more jobs the lane can hold, waiting or running. */
   readonly room: number;
-  /** Data types of the jobs that the lane holds, in memory and with workers. */
+  /** Data types of the jobs that the lane holds, waiting or running. */
   readonly held: readonly (string | undefined)[];
 }
 

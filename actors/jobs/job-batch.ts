@@ -29,7 +29,7 @@ export class JobBatch {
     this.#signal = signal;
   }
 
-  /** Jobs that are in the job table already. */
+  /** Number of jobs written to the job table so far. */
   get handedOver(): number {
     return this.#handedOver;
   }
@@ -40,7 +40,7 @@ export class JobBatch {
     if (this.#requests.length >= SIZE) await this.flush();
   }
 
-  /** Call it at the end. */
+  /** Writes the jobs of the last, incomplete batch. Must be called at the end. */
   async flush(): Promise<void> {
     if (this.#requests.length === 0) return;
     await this.#ports.jobs.enqueue(this.#requests, this.#signal);

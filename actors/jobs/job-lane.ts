@@ -34,7 +34,7 @@ export interface JobLaneOptions {
   readonly types: DataTypes;
   /** Undefined for a lane that calls no plugin. */
   readonly breakers: BlockedTypes | undefined;
-  /** Which plugins do not answer, also for a lane that calls none. Default: all answer. */
+  /** The plugins that do not answer, also for a lane that calls none. Default: all answer. */
   readonly away?: Pick<BlockedTypes, 'blockedTypes'>;
   readonly tuning: LaneTuning;
   readonly clock: Clock;
@@ -43,7 +43,7 @@ export interface JobLaneOptions {
   readonly random: Random;
 }
 
-/** Fallback for LISTEN: a lane that was not notified polls. */
+/** Fallback for LISTEN: the lane polls in case it was not notified. */
 const POLL_MS = 5_000;
 
 export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
@@ -73,7 +73,7 @@ export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
   return lane;
 }
 
-/** The job's outcome, after a failure was reported to the owner. Never rejects. */
+/** Runs a job and returns its outcome. A failure has been reported to the owner by then. Never rejects. */
 export async function runJob(
   job: ClaimedJob,
   options: Omit<JobLaneOptions, 'jobs' | 'types' | 'breakers' | 'away' | 'metrics'>,
@@ -90,7 +90,7 @@ export async function runJob(
     return outcome;
   } catch (thrown) {
     const log = options.log.child(about);
-    // If the signal aborted, that is the reason, whatever error the handler made of it.
+    // If the signal aborted, its reason counts, whatever error the handler threw because of it.
     const error: unknown = signal.aborted ? signal.reason : thrown;
     const outcome = decideOutcome(error, job, tuning.retry, options.random);
     if (outcome.kind !== 'retry' && outcome.kind !== 'dead') {
@@ -106,7 +106,7 @@ export async function runJob(
   }
 }
 
-/** Resolves with the outcome once its report is written. If the report fails, the job is retried and reports then. */
+/** Resolves with the outcome once it is reported. If the report fails, the job is retried, and reports then. */
 async function reported(
   job: ClaimedJob,
   outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },

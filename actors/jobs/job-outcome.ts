@@ -1,4 +1,4 @@
-// Decides the outcome of a job that threw: by the failure's kind and, for transient failures, by the attempts that are left.
+// Decides the outcome of a failed job: by the kind of the failure and, for transient failures, by the attempts that are left.
 // Crash blame (docs/design/decisions.md#from-a-change-to-a-job): a job whose thread crashed runs alone from then on. Three
 // crashes while it runs alone are its own fault.
 
@@ -9,7 +9,7 @@ import { afterFailure, attemptsFor, type Random, type RetryPolicy } from '../../
 /** The input to the decision. `alone` and `crashes` matter only for tasks that run in threads. */
 export type AttemptedJob = Pick<ClaimedJob, 'attempts'> & Partial<Pick<ClaimedJob, 'alone' | 'crashes'>>;
 
-/** The owner of the dataset reads a retry's message in the meantime: it says which attempt failed, and why. */
+/** The message of a retry is for the dataset's owner: it says which attempt failed, and why. */
 export function decideOutcome(error: unknown, job: AttemptedJob, policy: RetryPolicy, random: Random): JobOutcome {
   const kind = kindOf(error);
   const message = messageOf(error);
@@ -31,7 +31,7 @@ export function decideOutcome(error: unknown, job: AttemptedJob, policy: RetryPo
   }
 }
 
-/** The job table counts to three as well, but it cannot tell the dataset's owner or say why the thread crashed. */
+/** The job table also counts crashes, but it cannot notify the dataset's owner or say why the thread crashed. */
 function afterAbort(crashed: boolean, message: string, { alone = false, crashes = 0 }: AttemptedJob): JobOutcome {
   if (!crashed || !alone || crashes + 1 < CRASHES_ALONE) return { kind: 'requeue', crashed };
   const count = `its worker crashed ${CRASHES_ALONE} times while the job ran alone`;

@@ -22,7 +22,7 @@ export interface JobSourceOptions {
   readonly types: DataTypes;
   /** Undefined for a lane that calls no plugin. */
   readonly breakers: BlockedTypes | undefined;
-  /** Which plugins do not answer, also for a lane that calls none. Default: all answer. */
+  /** The plugins that do not answer, also for a lane that calls none. Default: all answer. */
   readonly away?: Pick<BlockedTypes, 'blockedTypes'>;
   /** The lane that claims. */
   readonly claimant: () => { readonly sizes: LaneSizes; held(): readonly ClaimedJob[] };
@@ -63,7 +63,7 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
       },
       types,
     );
-    // Set before the call: a job that ends during the call makes the next claim due.
+    // Set before the call, so that a job that ends during the call makes the next claim due.
     if (room > 0) this.#heldBack = plan.withheldTypes.length + share.withheld.length > 0;
     const { crowdedTypes } = plan;
     const limit = Math.min(plan.limit, share.limit);
@@ -73,7 +73,7 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
     const crowded = share.crowded.length > 0 ? { crowdedOwners: share.crowded } : {};
     const claim = { lane, limit, crowdedTypes, blockedTypes, ...awayTypes, ...withheld, ...crowded };
     const claimed = await jobs.completeAndFetch(done, claim, signal);
-    // The lane had asked for more, and what is crowded may be another plugin now.
+    // The lane has room for more, and this claim may have changed which plugins are crowded.
     if (limit < room && claimed.length >= limit) this.#wake();
     return claimed;
   }

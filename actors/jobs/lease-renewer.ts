@@ -18,7 +18,7 @@ export interface LeaseHolder {
 export interface LeaseTimes {
   /** Interval between renewals of all leases. */
   readonly renewMs: number;
-  /** After this long without a renewal, another process may hold the lease. Less than the lease's expiry on the server. */
+  /** A job is aborted after this long without a renewal. Less than the lease's expiry on the server. */
   readonly giveUpMs: number;
 }
 
@@ -36,9 +36,9 @@ export class LeaseRenewer {
   readonly #log: Logger;
   readonly #times: LeaseTimes;
   readonly #notifier = new Notifier();
-  /** When each lease was last renewed or, if never, the earliest time of its claim. Key: `name token`. */
+  /** When each lease was last renewed or, if never, the earliest possible time of its claim. Key: `name token`. */
   #renewedAt = new Map<string, number>();
-  /** When the last round (or the keeper) started. A lease not seen in that round was claimed after it started. */
+  /** When the last round (or the renewer) started. A lease not seen in that round was claimed after it started. */
   #roundAt = Number.POSITIVE_INFINITY;
 
   constructor(
@@ -65,7 +65,7 @@ export class LeaseRenewer {
       await this.#notifier.wait(this.#clock, waitMs);
       if (signal.aborted) return;
       const renewed = await this.renewAll(signal);
-      // Time is running out: retry sooner, and check whether any lease is too old by then.
+      // After a failure, retry sooner, and check whether a lease has become too old by then.
       waitMs = renewed ? this.#times.renewMs : this.#times.renewMs / 4;
     }
   }
@@ -83,7 +83,7 @@ export class LeaseRenewer {
     const seenFirst = Math.min(now - this.#times.renewMs, this.#roundAt);
     this.#roundAt = now;
     this.#renewedAt = new Map(held.map(({ job }) => [keyOf(job), this.#renewedAt.get(keyOf(job)) ?? seenFirst]));
-    // Before any request: after the process was suspended, it must not go on with jobs that another process may hold.
+    // Before any request: after the process was suspended, it must not continue jobs that another process may hold.
     this.#stopOld(held);
     if (held.length === 0) return true;
     using limit = deadline(this.#clock, this.#times.renewMs / 2, signal, () =>
@@ -103,7 +103,7 @@ export class LeaseRenewer {
       this.#log.warn({ err: messageOf(error), leases: held.length }, 'leases could not be renewed');
       return false;
     } finally {
-      // The round may have taken long: the process may have been suspended, with jobs claimed since the round started.
+      // The round may have taken long because the process was suspended, and jobs may have been claimed since it started.
       if (!signal.aborted) this.#stopOld(this.#held());
     }
   }

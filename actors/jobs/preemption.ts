@@ -1,6 +1,6 @@
-// Preempts work that is no longer needed. While a dataset waits to be deleted or superseded, its running import or install goes
-// back to the queue, behind the soft delete. When it is claimed again, it finds nothing to do. An upload is not preempted: it
-// calls no plugin, is short, and an undelete needs its result.
+// Preempts work that is no longer needed. While a dataset waits to be deleted or superseded, its running import, install or
+// update of metadata goes back to the queue, behind the soft delete. When it is claimed again, it finds nothing to do. An
+// upload is not preempted: it calls no plugin, is short, and an undelete needs its result.
 
 import type { LaneName } from '../../engine/model/event.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';

@@ -1,5 +1,5 @@
-// How many jobs wait, and for how long. Read from the job table every few seconds instead of at each scrape, so frequent
-// scrapes cost the database nothing.
+// Metrics of the job table: how many jobs wait, and for how long. We read the table every 10 s instead of at each scrape, so
+// frequent scrapes cost the database nothing.
 
 import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { Child } from '../../engine/runtime/child.ts';

@@ -1,5 +1,5 @@
-// Scratch folders: one per attempt of a job, removed when the attempt ends. The process's root folder is emptied at startup:
-// whatever a crashed process left there belongs to jobs that start over.
+// Scratch folders: one per attempt of a job, removed when the attempt ends. The process's root folder is emptied at startup,
+// because the files of a crashed process belong to jobs that will be restarted.
 
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ export class Scratch {
     return this.named(`${job.lane}-${job.dataset}-${job.lease.token}`, work);
   }
 
-  /** @param name unique to this run */
+  /** @param name unique to this attempt */
   async named<Result>(name: string, work: (folder: string) => Promise<Result>): Promise<Result> {
     const folder = join(this.#root, name);
     await rm(folder, { recursive: true, force: true });
@@ -33,7 +33,7 @@ export class Scratch {
     try {
       return await work(folder);
     } finally {
-      // Processes that the run started may write for a moment after they were killed.
+      // Processes of the attempt may still write for a moment after they were killed.
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     }
   }

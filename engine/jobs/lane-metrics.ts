@@ -1,4 +1,4 @@
-// The metrics of a lane, label `lane`.
+// The metrics of a lane, with the label `lane`.
 
 import type { FailureKind } from '../runtime/failure.ts';
 import type { Metrics } from '../runtime/metrics.ts';
@@ -16,7 +16,7 @@ export interface LaneSizes {
 /** The parts of an outcome that are counted. */
 export interface LaneOutcome {
   readonly kind: string;
-  /** For a job that will be retried: whether that uses up one of its attempts. */
+  /** For a job that will be retried: whether this attempt counts. */
   readonly countsAttempt?: boolean;
   /** For a job that is given up: the kind of its failure. */
   readonly failure?: GivenUp;
@@ -51,7 +51,7 @@ export function laneMetrics(metrics: Metrics, lane: string): LaneMetrics {
     'cause',
   ]);
   const dead = metrics.counter('lane_dead_total', 'Jobs given up, by kind of failure.', ['lane', 'failure']);
-  // Starts at zero, so that the first one shows as an increase.
+  // The counters start at zero, so that the first event shows as an increase.
   for (const cause of CAUSES) retries.inc({ lane, cause }, 0);
   for (const failure of GIVEN_UP) dead.inc({ lane, failure }, 0);
   return {

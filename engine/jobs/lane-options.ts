@@ -1,4 +1,4 @@
-// A lane's options: where its jobs come from and its outcomes go, how many jobs it runs, and what it does with each.
+// The options of a lane: its source, which also receives the outcomes, how many jobs it runs, and what it does with each.
 
 import type { ActorOptions } from '../runtime/actor.ts';
 import type { Metrics } from '../runtime/metrics.ts';
@@ -10,7 +10,7 @@ export interface Completion<Job, Outcome> {
 }
 
 export interface LaneSource<Job, Outcome> {
-  /** Writes the outcomes and claims up to `limit` jobs (0: none) in one step; all or nothing. One call at a time. */
+  /** Writes the outcomes and claims up to `limit` jobs (0: none) in one step, all or nothing. One call at a time. */
   completeAndFetch(
     done: readonly Completion<Job, Outcome>[],
     limit: number,
@@ -23,14 +23,14 @@ export interface LaneSource<Job, Outcome> {
 }
 
 export interface LaneBounds {
-  /** Jobs that may wait in memory. */
+  /** Most jobs that may wait in memory. */
   readonly queueSize: number;
-  /** Jobs that run at once. */
+  /** Most jobs that run at once. */
   readonly workerCount: number;
 }
 
 export interface LaneOptions<Job, Outcome extends LaneOutcome> extends ActorOptions, LaneBounds {
-  /** Interval of claims without a wake, in case a wake was lost. */
+  /** Interval of claims without a wake-up, in case one was lost. */
   readonly pollMs: number;
   /** Longest delay of an outcome while the mailbox is more than half full, to collect outcomes of other jobs; default 25 ms. */
   readonly flushMs?: number;
@@ -39,7 +39,7 @@ export interface LaneOptions<Job, Outcome extends LaneOutcome> extends ActorOpti
   readonly settle: (error: unknown, job: Job) => Outcome;
   readonly abandon: (job: Job) => Outcome;
   readonly idOf: (job: Job) => number | string;
-  /** Whose fair share the job counts against (fair-share.ts); default: jobs start in order of arrival. */
+  /** The tenant whose fair share the job counts against (fair-share.ts). Default: jobs start in order of arrival. */
   readonly tenantOf?: (job: Job) => string;
   /** How long the job had been claimable when it was claimed; default 0. */
   readonly waitedMs?: (job: Job) => number;

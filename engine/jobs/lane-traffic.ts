@@ -1,8 +1,8 @@
-// Tracks what a lane has to send to its source, what is under way, and when the next call is due. Sends nothing itself.
+// Tracks what a lane has to send to its source, what is under way, and when the next call is due. It makes no calls itself.
 //
-//   one call at a time    as soon as there are outcomes, or jobs to claim while the mailbox is less than half full; when it is
-//                         fuller, outcomes are collected for a while
-//   after a failure       none before a growing delay; the outcomes of the failed call go first
+//   one call at a time    due when there are outcomes, or jobs to claim, while the mailbox is less than half full. When it is
+//                         fuller, outcomes are collected for a while.
+//   after a failure       the next call waits for a growing back-off; it sends the outcomes of the failed call first
 
 import { Backoff, DELAYS } from '../runtime/retry.ts';
 import type { Completion, LaneOptions } from './lane-options.ts';
@@ -26,7 +26,7 @@ export interface LanePlaces {
   readonly capacity: number;
 }
 
-/** In this time outcomes of many short jobs collect, so a call carries many. A long job does not notice it. */
+/** Long enough to collect the outcomes of many short jobs in one call, and short compared with a long job. */
 const FLUSH_MS = 25;
 
 export class LaneTraffic<Job, Outcome> {
@@ -80,11 +80,11 @@ export class LaneTraffic<Job, Outcome> {
     return Math.max(0, this.#retryAt - now, Math.min(flushIn, claimIn));
   }
 
-  /** Takes what there is to send now. */
+  /** Starts a call: returns what to send now. */
   send(now: number, { free }: LanePlaces): Sent<Job, Outcome> {
     const limit = this.#mayHaveJobs || now >= this.#pollAt ? free : 0;
     if (limit > 0) {
-      // Cleared before the call: a wake during the call must not be forgotten.
+      // Cleared before the call, so that a wake-up during the call is not lost.
       this.#mayHaveJobs = false;
       this.#pollAt = now + this.#options.pollMs;
     }
@@ -100,7 +100,7 @@ export class LaneTraffic<Job, Outcome> {
     if (limit > 0 && claimed >= limit) this.#mayHaveJobs = true;
   }
 
-  /** The next call waits for the back-off of consecutive failures; `soon`: for the shortest delay. */
+  /** The next call waits for the back-off of consecutive failures or, with `soon`, for the shortest delay. */
   failed(sent: Sent<Job, Outcome>, now: number, soon: boolean): void {
     this.#sent = undefined;
     this.#done = [...sent.done, ...this.#done];

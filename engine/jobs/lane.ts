@@ -1,13 +1,13 @@
 // A lane: claims jobs from a source in batches, runs a bounded number of them, and writes their outcomes back.
 //
-// A job claimed      waits in the mailbox, then runs on one of `workerCount` workers
+// A claimed job      waits in the mailbox, then runs on one of `workerCount` workers
 //   run resolves     its outcome waits to be written
 //   run rejects      `settle` turns the error (the abort's reason when we aborted it) into an outcome
 //   not started      at stop, `abandon` provides the outcome
-// Outcomes are written and new jobs claimed in one call to the source, one call at a time. Jobs that end while a call is under
-// way go with the next one (group commit, lane-traffic.ts). After a failed call the lane backs off and keeps the outcomes. They
-// cannot pile up, because nothing new is claimed without a call.
-//   resize  running jobs beyond the new number run to their end; waiting ones beyond it are given back
+// One call to the source writes outcomes and claims new jobs; there is one call at a time. The outcomes of jobs that end during
+// a call are sent with the next one (group commit, lane-traffic.ts). After a failed call the lane backs off and keeps the
+// outcomes. They cannot pile up, because nothing is claimed without a call.
+//   resize  with fewer workers, running jobs continue to their end; waiting jobs that no longer fit are given back
 //   quiet   nothing more is claimed     stop   see Actor; outcomes are still written     kill   no outcomes are written
 
 import { Actor } from '../runtime/actor.ts';
@@ -28,7 +28,7 @@ interface Running<Job> {
   readonly job: Job;
   readonly claimedAt: number;
   readonly controller: AbortController;
-  /** The same job, claimed again after its lease was lost; starts when this attempt has ended. */
+  /** A duplicate: the same job, claimed again after its lease was lost. It starts when this attempt has ended. */
   next?: Claimed<Job>;
 }
 
@@ -36,7 +36,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   readonly #options: LaneOptions<Job, Outcome>;
   readonly #mailbox: Mailbox<Claimed<Job>>;
   readonly #running = new Map<number | string, Running<Job>>();
-  /** Waiting jobs that were aborted before they started, and why. */
+  /** Waiting jobs that were aborted before they started, with the reasons. */
   readonly #cancelled = new Map<number | string, unknown>();
   readonly #notifier = new Notifier();
   readonly #metrics: LaneMetrics;
@@ -66,7 +66,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
     };
   }
 
-  /** Every claimed job whose outcome is not written yet, that is, whose lease must be renewed. */
+  /** All claimed jobs whose outcomes are not written yet. Their leases must be renewed. */
   held(): Job[] {
     const running = [...this.#running.values()].flatMap(({ job, next }) => (next ? [job, next.job] : [job]));
     const waiting = [...this.#mailbox].map(({ job }) => job);
@@ -83,7 +83,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
     return running !== undefined || waiting;
   }
 
-  /** May be called at any time: no job is lost, aborted or started twice. With more workers, waiting jobs start at once. */
+  /** May be called at any time. No job is lost, aborted or started twice. With more workers, waiting jobs start at once. */
   resize({ queueSize, workerCount }: LaneBounds): void {
     this.#workers = workerCount;
     if (!this.stopping.aborted) this.#beginWaiting();
@@ -161,7 +161,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
     else if (!this.#mailbox.offer(claimed)) this.#giveBack(claimed);
   }
 
-  /** Gives back a waiting job that will not start here: with the reason of its abort, or else for any process to claim. */
+  /** Gives back a waiting job that will not start here: with the reason of its abort, or for any process to claim. */
   #giveBack({ job }: Claimed<Job>): void {
     const id = this.#options.idOf(job);
     const cancelled = this.#cancelled.has(id);
@@ -173,7 +173,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   #fetchFailed(sent: Sent<Job, Outcome>, error: unknown): void {
     this.#metrics.fetched('failed', 0);
     const first = !this.#traffic.isFailing;
-    // Little time is left before the deadline, so back-off delays are short then.
+    // While stopping, back-off delays are short, because little time is left before the deadline.
     this.#traffic.failed(sent, this.clock.now(), this.stopping.aborted);
     if (!first || this.ended.aborted) return;
     const kind = kindOf(error);
@@ -209,7 +209,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
     try {
       outcome = await this.#options.run(job, controller.signal);
     } catch (error) {
-      // Whatever error our abort turned into, the reason is the abort's.
+      // If we aborted the job, its error may be any; the abort's reason counts.
       outcome = this.#settle(controller.signal.aborted ? controller.signal.reason : error, job);
     }
     this.#running.delete(this.#options.idOf(job));
@@ -218,7 +218,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
     if (this.stopping.aborted) {
       if (running.next) this.#complete(running.next.job, this.#options.abandon(running.next.job));
     } else {
-      // Not started at once when resize has removed this worker.
+      // It has to wait if resize has removed this worker.
       if (running.next) this.#admit(running.next);
       this.#beginWaiting();
     }
@@ -245,7 +245,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
     try {
       return this.#options.settle(error, job);
     } catch (fault) {
-      // Without an outcome the job would be held forever. The lane crashes so that the lease expires.
+      // Without an outcome, the job would be held forever. So the lane crashes, and the lease expires.
       this.#fault = { error: fault };
       return undefined;
     }
@@ -258,7 +258,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   }
 
   #abandonWaiting(): void {
-    // A back-off delay that began before the stop is cut short.
+    // Shortens a back-off delay that began before the stop.
     this.#traffic.hurry(this.clock.now());
     this.#cancelled.clear();
     for (const { job } of this.#mailbox.drain()) this.#complete(job, this.#options.abandon(job));

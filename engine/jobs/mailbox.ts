@@ -1,8 +1,8 @@
 // A bounded in-memory queue: a ring of fixed slots.
-//   offer   adds an item; false when full or closed: the sender decides what that means
+//   offer   adds an item; false when full or closed, and the caller decides what to do
 //   take    waits for an item; undefined once closed and empty
-//   resize  changes the capacity; returns what no longer fits
-//   close   refuses new items, hands out the remaining ones, then ends the takers
+//   resize  changes the capacity; returns the items that no longer fit
+//   close   refuses new items; takers get the remaining ones, then undefined
 
 export class Mailbox<T> {
   #slots: (T | undefined)[];
@@ -42,7 +42,7 @@ export class Mailbox<T> {
     return true;
   }
 
-  /** The oldest item, or undefined when there is none. */
+  /** Removes and returns the oldest item; undefined when there is none. */
   poll(): T | undefined {
     if (this.#size === 0) return undefined;
     const item = this.#slots[this.#head];
@@ -52,7 +52,7 @@ export class Mailbox<T> {
     return item;
   }
 
-  /** The oldest of the items with the lowest rank, or undefined when there is none. Looks at every item. */
+  /** Removes and returns the oldest of the items with the lowest rank; undefined when there is none. Takes linear time. */
   pollLowest(rankOf: (item: T) => number): T | undefined {
     let [place, lowest] = [0, Number.POSITIVE_INFINITY];
     let i = 0;
@@ -70,7 +70,7 @@ export class Mailbox<T> {
   }
 
   /**
-   * Waits for an item; undefined when closed and empty; rejects with the signal's reason. `rankOf` as in {@link pollLowest}.
+   * Waits for an item; undefined when closed and empty. Rejects with the signal's reason. `rankOf` as in {@link pollLowest}.
    */
   take(signal: AbortSignal, rankOf?: (item: T) => number): Promise<T | undefined> {
     if (signal.aborted) return Promise.reject(signal.reason);

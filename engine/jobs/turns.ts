@@ -1,6 +1,6 @@
-// Whose turn it is: the tenant with the fewest running jobs; among equals, the one that started a job longest ago.
+// Decides whose turn it is: the tenant with the fewest running jobs; among equals, the one whose last job started longest ago.
 
-/** Tenants remembered; a forgotten tenant counts as one that never started a job. */
+/** Number of tenants remembered. A forgotten tenant counts as one that never started a job. */
 const REMEMBERED = 1_000;
 /** More than the number of turns in the life of a process. */
 const FIRST = 2 ** 40;
@@ -16,7 +16,7 @@ export class Turns {
     if (this.#lastBegun.size > REMEMBERED && oldest !== undefined) this.#lastBegun.delete(oldest);
   }
 
-  /** The tenant with the lowest rank has its turn. */
+  /** It is the turn of the tenant with the lowest rank. */
   rankOf(tenant: string, running: number): number {
     return running * FIRST + (this.#lastBegun.get(tenant) ?? 0);
   }

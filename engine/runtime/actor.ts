@@ -1,8 +1,8 @@
-// Implements the states of engine/runtime/child.ts for everything in the kernel that runs. A subclass writes two methods:
-//   open(signal)   gets ready; the signal aborts at once when a stop comes first. When it throws it has already cleaned up.
-//   work()         works until `draining`, finishes what it has, frees what it holds, resolves. Called once after open.
+// Base class of everything that runs. It implements the states of child.ts. A subclass implements two methods:
+//   open(signal)   gets ready. A stop aborts the signal at once. If it throws, it must have cleaned up.
+//   work()         works until `draining`, finishes its work, releases its resources, resolves. Called once after open.
 //
-// Four signals tell how far shutdown has come; each implies those before it:
+// Four signals mark the stages of shutdown; each implies those before it:
 //   draining   quiet: take nothing new
 //   stopping   stop: give back what has not started, finish what runs
 //   hurried    shortly before the deadline, or kill: running work must give up; results are still written
@@ -45,7 +45,7 @@ export abstract class Actor implements Child {
     this.log = options.log.child({ actor: options.name });
     this.#marginMs = options.marginMs ?? 2000;
     const broken = Promise.withResolvers<never>();
-    // Without a supervisor nobody may listen; an unhandled rejection must not end the process.
+    // Without a supervisor there may be no listener, and an unhandled rejection would end the process.
     broken.promise.catch(() => {});
     this.broken = broken.promise;
     this.#break = broken.reject;
@@ -124,7 +124,7 @@ export abstract class Actor implements Child {
     this.#disarm();
   }
 
-  /** Of several stops the earliest deadline counts. */
+  /** If `stop` is called several times, the earliest deadline counts. */
   #arm(deadline: number): void {
     if (deadline >= this.#deadline || this.ended.aborted) return;
     this.#deadline = deadline;

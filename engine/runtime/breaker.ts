@@ -2,8 +2,8 @@
 //
 //   closed     every call goes through; `failures` in a row open it
 //   open       calls fail at once as `transient`, unreachable; after `probeMs` the next call is the probe
-//   half-open  one probe is under way, other calls fail at once; its success closes the breaker, its failure opens it again;
-//              a probe that lasts `acceptedMs` closes it as well, since calls that were accepted may take hours
+//   half-open  one probe is under way, other calls fail at once. Its success closes the breaker, its failure opens it again.
+//              A probe that lasts `acceptedMs` closes it as well, because a call that was accepted may take hours.
 //
 // The result of a call that began before the breaker last opened or closed is stale and changes nothing.
 
@@ -17,7 +17,8 @@ export interface BreakerOptions {
   readonly failures: number;
   readonly probeMs: number;
   /**
-   * A probe still under way after this time counts as accepted and closes the breaker; by default only the probe's end does.
+   * A probe that is still under way after this time counts as accepted and closes the breaker. By default only a probe that
+   * ends can close it.
    */
   readonly acceptedMs?: number;
   /** Called after each change of state, for logs and metrics. */
@@ -26,7 +27,7 @@ export interface BreakerOptions {
 
 export const DEFAULT_BREAKER: BreakerOptions = { failures: 5, probeMs: 30_000 };
 
-/** What a call's error says about the dependency; `unknown`: nothing, since the call may not have reached it. */
+/** What a call's error says about the dependency. `unknown`: nothing, because the call may not have reached it. */
 export type Verdict = 'failed' | 'answered' | 'unknown';
 
 export class Breaker {
@@ -60,8 +61,8 @@ export class Breaker {
   }
 
   /**
-   * Runs `call` unless the breaker is open. `judge` maps an error to a verdict. By default a transient error is a failure, an
-   * aborted one says nothing, and any other error counts as an answer, that is, as success.
+   * Runs `call` unless the breaker is open. `judge` maps an error to a verdict. By default, `transient` errors are `failed`,
+   * `aborted` ones are `unknown`, and all others count as `answered`, that is, as success.
    */
   async run<T>(call: () => Promise<T>, judge: (error: unknown) => Verdict = verdictOf): Promise<T> {
     const era = this.#enter();

@@ -1,8 +1,8 @@
-// A service that is full at present.
+// The failure of a service that is full at present.
 
 import { Failure } from './failure.ts';
 
-/** No room at present; over HTTP 503 with `Retry-After`. */
+/** There is no room at present. Over HTTP this is 503 with `Retry-After`. */
 export class Busy extends Failure {
   readonly retryAfterSeconds: number;
 

@@ -1,7 +1,7 @@
 // Durations as text: unit groups in descending order, separated by spaces, each unit at most once, such as
-// `1d 12h 30s` or `1.5s` (config/REFERENCE.md). Read once, here, into milliseconds.
+// `1d 12h 30s` or `1.5s` (config/REFERENCE.md). This is the only place that parses them into milliseconds.
 
-/** Exact, so that editors refuse the same texts as the loader. */
+/** Accepts exactly the texts that the loader accepts, so that editors report the same errors. */
 export const DURATION_PATTERN =
   '^(?=.*\\S$)(?:(\\d{1,15})d(?: +|$))?(?:(\\d{1,15})h(?: +|$))?(?:(\\d{1,15})m(?: +|$))?' +
   '(?:(\\d{1,15}(?:\\.\\d{1,9})?)s(?: +|$))?(?:(\\d{1,15})ms(?: +|$))?(?:(\\d{1,15})us(?: +|$))?(?:(\\d{1,15})ns)?$';

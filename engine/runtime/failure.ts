@@ -59,9 +59,9 @@ export function hasNoRoom(error: unknown): boolean {
   return false;
 }
 
-/** What to show a person for anything thrown. */
+/** A message for people about anything thrown. */
 export function messageOf(error: unknown): string {
-  // A name that resolves to several addresses fails with the errors of all of them and has no message itself.
+  // When a host name has several addresses, a failed connection has the errors of all of them, and no message itself.
   if (error instanceof AggregateError && error.message === '')
     return [...new Set(error.errors.map((one: unknown) => messageOf(one)))].join('; ');
   return error instanceof Error ? error.message : String(error);

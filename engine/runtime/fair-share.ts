@@ -1,14 +1,13 @@
-// Fair share between tenants. A tenant is whoever can fill a queue: a user, or all guests of one address. One rule for all
-// queues:
+// Fair share between tenants. A tenant is a user, or all guests of one address. All queues have the same rules:
 //   hold   a tenant holds at most all workers but one, and nothing in memory; its other jobs stay unclaimed
 //   claim  a tenant that has half of the workers gets more only when no others wait
-//   begin  of the jobs in memory, the next to start is the first of the tenant whose turn it is (turns.ts)
+//   begin  the next job in memory to start is the first one of the tenant whose turn it is (turns.ts)
 // So while one tenant fills a lane, the job of another tenant starts at once. In a lane with a single worker it is the next to
-// start. Jobs may take as long as a server that a user named, so waiting for one of them to end is not good enough.
+// start. It must not have to wait for a running job, which may take as long as the server behind a user's URL.
 
 export interface SharedPlaces<Tenant extends string> {
   readonly workers: number;
-  /** Jobs that the lane could take now. */
+  /** Number of jobs that the lane could take now. */
   readonly room: number;
   /** Tenants of the jobs that hold a place, one entry per job. */
   readonly held: readonly Tenant[];

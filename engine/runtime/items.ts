@@ -1,6 +1,6 @@
-// Yields items one after the other, like a generator, but without keeping an item that was handed out. A generator keeps its
-// variables while its reader waits, and a list goes through several generators. With items of a megabyte and a client that
-// stops reading, each list therefore held several copies of one.
+// Yields items one after the other, like a generator, but keeps no reference to an item that was yielded. A generator keeps its
+// variables while its reader waits, and a list passes through several generators. With items of a megabyte and a client that
+// stopped reading, each list therefore held several copies of an item.
 
 import type { Semaphore } from './semaphore.ts';
 
@@ -10,8 +10,8 @@ export class Items<Item extends object | string> implements AsyncIterableIterato
   #ended = false;
 
   /**
-   * @param read undefined at the end
-   * @param close called once, unless `read` came to the end: when the reader stops, or after a failure
+   * @param read resolves with undefined at the end
+   * @param close called once when the reader stops early or `read` fails; not after the end
    */
   constructor(read: () => Promise<Item | undefined>, close: () => unknown = () => {}) {
     this.#read = read;
@@ -80,7 +80,7 @@ export function inTurn<Item extends object | string>(
   );
 }
 
-/** What was read of the source already, then the rest of it. */
+/** Yields the items that were already read from the source, then the rest of the source. */
 export function startingWith<Item extends object | string>(first: Item[], rest: AsyncIterator<Item>): Items<Item> {
   const read = async (): Promise<Item | undefined> => {
     const item = first.shift();
@@ -91,7 +91,7 @@ export function startingWith<Item extends object | string>(first: Item[], rest: 
   return new Items(read, () => rest.return?.());
 }
 
-/** The items of batches; batches are released as soon as they are handed out. */
+/** Yields the items of batches. Does not keep a batch after its last item. */
 export function flattened<Item extends object | string>(batches: AsyncIterable<readonly Item[]>): Items<Item> {
   const source = batches[Symbol.asyncIterator]();
   let left: Item[] = [];
@@ -108,7 +108,7 @@ export function flattened<Item extends object | string>(batches: AsyncIterable<r
   );
 }
 
-/** For items that are known only after something else was read. */
+/** Opens the source at the first read. */
 export function opened<Item extends object | string>(
   open: () => Promise<AsyncIterable<Item> | undefined>,
 ): Items<Item> {

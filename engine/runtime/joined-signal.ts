@@ -1,11 +1,11 @@
 // Combines several signals: aborts with the reason of the first source that aborts, or when its owner aborts it.
 //   open      follows its sources
 //   aborted   no longer follows any source
-//   disposed  the same, and aborts only when its owner says so
+//   disposed  no longer follows any source; only its owner can abort it
 //
-// Not AbortSignal.any: the runtime keeps that signal while it has a listener and one of its sources lives. Here sources live as
-// long as the process. Nothing keeps a JoinedSignal once it is disposed, even with listeners. So whoever joins signals disposes
-// of the result when its work is over.
+// We do not use AbortSignal.any: Node keeps that signal in memory while it has a listener and one of its sources exists, and
+// some of our sources exist as long as the process. A disposed JoinedSignal can be collected, even with listeners. So dispose
+// it when the work is over.
 
 export class JoinedSignal implements Disposable {
   readonly #own = new AbortController();
@@ -27,12 +27,12 @@ export class JoinedSignal implements Disposable {
     this.#own.abort(reason);
   }
 
-  /** A source aborted. */
+  /** Called when a source aborts. */
   handleEvent({ target }: Event): void {
     this.abort((target as AbortSignal).reason);
   }
 
-  /** The signal keeps its state. */
+  /** Stops following the sources. The signal keeps its state. */
   [Symbol.dispose](): void {
     for (const source of this.#sources) source.removeEventListener('abort', this);
   }

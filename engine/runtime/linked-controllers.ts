@@ -1,5 +1,5 @@
-// Aborts many short-lived controllers with one signal, through one listener on it. With a listener each, removing one would
-// search all others, which costs a small request more than everything else about its signal.
+// Aborts many short-lived controllers with one signal, through a single listener. With a listener for each controller, removing
+// one would search through all others. For a small request, that costs more than everything else about its signal.
 
 export class LinkedControllers {
   readonly #signal: AbortSignal;

@@ -1,4 +1,4 @@
-// A setting that may change while the program runs: new users read the current value, existing ones are notified.
+// A live setting: a value that may change while the program runs. Readers get the current value; watchers are notified.
 
 export class LiveSetting<Value> {
   #current: Value;

@@ -1,11 +1,11 @@
 // Where log lines go: a file that is appended to, or a descriptor; on a terminal in a readable form.
 //
-// Lines of one turn of the event loop are written together at its end, because a lane logs the end of each job of that turn. A
-// process that exits or crashes writes the buffered lines first; only one that is killed within a turn loses that turn's lines.
-// Callers that must not lose lines call `flush`.
+// The lines of a turn of the event loop are written together at its end, because many jobs of a lane may end in one turn. A
+// process that exits or crashes writes the buffered lines first. Only a process that is killed loses the lines of its last
+// turn. Callers that must not lose lines call `flush`.
 //
-// When writing fails (a full disk), lines are lost but jobs go on: nothing is thrown, the first lines are kept, and each
-// further turn that logs retries the write.
+// When writing fails (a full disk), lines may be lost, but jobs continue. Nothing is thrown, and the first lines are kept in
+// memory. Each further turn that logs retries the write.
 
 import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
@@ -16,7 +16,7 @@ import { readableLine } from './log-lines.ts';
 export type LogTarget = { readonly file: string } | { readonly fd: number };
 
 export interface LogOutage {
-  /** Called when writing starts to fail. Default: reports it on standard error, because the log cannot say it. */
+  /** Called when writing starts to fail. Default: reports it on standard error, because the log cannot. */
   readonly failed?: (error: Error) => void;
   /** Called when writing works again; `lost` lines are missing. */
   readonly recovered?: (lost: number) => void;
@@ -38,13 +38,13 @@ export class LogDestination implements pino.DestinationStream {
   #lost = 0;
 
   constructor(to: LogTarget, { failed = tellOf, recovered = () => {} }: LogOutage = {}) {
-    // Synchronous, so that lines written before a crash are there after it.
+    // Synchronous, so that lines written before a crash are not lost.
     const dest = 'file' in to ? { dest: to.file, mode: 0o640 } : { fd: to.fd };
     this.#target = pino.destination({ ...dest, sync: true });
     this.#target.on('error', (error: Error) => {
       this.#error = error;
     });
-    // The library's own formatter needs ten more packages, and it writes later than it is told to.
+    // The library's own formatter needs ten more packages and does not write synchronously.
     const coloured = process.stdout.hasColors?.() ?? false;
     this.#readable = 'fd' in to && isatty(to.fd) ? (line) => readableLine(line, coloured) : undefined;
     this.#outage = { failed, recovered };

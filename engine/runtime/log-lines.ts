@@ -1,7 +1,7 @@
 // Formats a log line for a person at a terminal, from the JSON line that a file would get:
 //   12:34:56.789 WARN  install  job failed  dataset=abc event=7 ms=12
-// An error's stack follows, indented. Control characters are escaped, because some logged text comes from strangers and a
-// terminal would obey it.
+// An error's stack follows, indented. Control characters are escaped, because some logged text comes from strangers, and a
+// terminal would interpret them.
 
 const COLOURS: Readonly<Record<string, string>> = { info: '32', warn: '33', error: '31', fatal: '35' };
 const PLAIN = /^[\w.:/@+-]+$/;

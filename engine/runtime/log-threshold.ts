@@ -1,4 +1,4 @@
-// The lowest severity that is logged; may change while loggers are in use, and applies to all loggers that share it.
+// The lowest severity that is logged. It may change at any time, and applies to all loggers that share it.
 
 import type { LogLevel } from '../model/log-level.ts';
 
@@ -12,7 +12,7 @@ const SEVERITY = {
   silent: Number.POSITIVE_INFINITY,
 } as const satisfies Record<LogLevel, number>;
 
-/** The next level for an operator who wants to see more for a while; from any other level it is info. */
+/** The next level when an operator asks for more detail; from any other level it is info. */
 const NEXT: Partial<Record<LogLevel, LogLevel>> = { info: 'debug', debug: 'trace' };
 
 export class LogThreshold {

@@ -28,10 +28,10 @@ export interface LogOptions {
   readonly to: LogTarget;
 }
 
-/** From this severity on a line is written at once, not at the end of its turn. In the library's numbers: a warning. */
+/** Lines of this severity or above are written at once, not at the end of the turn. 40 is a warning in pino. */
 const AT_ONCE = 40;
 
-/** JSON lines, or readable lines on a terminal. log-destination.ts says which lines may be lost, and when. */
+/** Creates a logger that writes JSON lines, or readable lines to a terminal. For lost lines see log-destination.ts. */
 export function createLogger(options: LogOptions): Logger {
   const threshold = options.level instanceof LogThreshold ? options.level : new LogThreshold(options.level);
   const destination = new LogDestination(options.to, {

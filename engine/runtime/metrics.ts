@@ -26,7 +26,7 @@ const PREFIX = 'longshore_';
 const SCALED_UNIT = /_(ms|millis|milliseconds|minutes|hours|days|kb|mb|kilobytes|megabytes|percent)(?=_|$)/;
 
 export class Metrics {
-  /** For metrics that are not only ours (process-metrics.ts); everything else uses the factories. */
+  /** For metrics with standard names (process-metrics.ts). Everything else uses the factory methods. */
   readonly registry = new prometheus.Registry();
   readonly #collectors = new Set<() => void>();
   readonly #shapes = new Map<string, string>();

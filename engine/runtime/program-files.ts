@@ -1,5 +1,5 @@
-// Files of the program that are neither code nor configuration. In a checkout they lie among the sources; in the single
-// executable they are assets under the same path. No other module needs to know where the program is installed.
+// Files of the program that are neither code nor configuration. In a checkout they are next to the sources; in the single
+// executable they are assets with the same path. No other module needs to know where the program is installed.
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export const BUNDLED_THREAD = 'longshore:thread';
 
 /** A flat folder of text files. */
 export interface TextFolder {
-  /** For messages. */
+  /** The folder's path, for messages. */
   readonly path: string;
   names(): Promise<readonly string[]>;
   read(name: string): Promise<string>;
@@ -45,10 +45,10 @@ export const programFile = async (path: string): Promise<string> =>
 export const programThread = (path: string): URL => (bundled ? new URL(BUNDLED_THREAD) : pathToFileURL(fromRoot(path)));
 
 /**
- * Node.js options that the program is started with. They limit half of the space for young objects, in MiB, in the main thread
- * and in each worker thread. Without a limit it grows to 16 or 32. It grows with running time, not with live memory, so a
- * server's memory rose throughout a long upload. Uploads, dispatch, events from Kafka, listings and a reconciliation take as
- * long with 4 as with 8.
+ * Node.js options that the program is started with. They limit the semi-space of the heap to 4 MiB, in the main thread and in
+ * each worker thread. Without a limit it grows to 16 or 32 MiB. It grows with running time, not with live memory, so a server's
+ * memory rose throughout a long upload. Uploads, dispatch, events from Kafka, listings and a reconciliation take as long with 4
+ * as with 8.
  */
 export const RUNTIME_OPTIONS: readonly string[] = ['--max-semi-space-size=4'];
 
@@ -56,7 +56,7 @@ export const RUNTIME_OPTIONS: readonly string[] = ['--max-semi-space-size=4'];
 export const programArgv = (): readonly [program: string, ...first: string[]] =>
   bundled ? [process.execPath] : [process.execPath, ...RUNTIME_OPTIONS, fromRoot('bin/longshore.ts')];
 
-/** Packages that are not part of the program are resolved from here. */
+/** The path from which packages that are not part of the program are resolved. */
 export const programPlace = (): string => (bundled ? process.execPath : fromRoot('package.json'));
 
 const fromRoot = (path: string): string => join(import.meta.dirname, '..', '..', path);

@@ -1,5 +1,5 @@
-// What users may read of a failure that they did not cause: internal locations of services, plugins and files are removed. The
-// log has the full message. Output of a script for the owner of a dataset does not pass through here.
+// Messages that users may read about a failure that they did not cause: internal locations of services, plugins and files are
+// removed. The log has the full message. Output of a script for the owner of a dataset is not changed here.
 
 import { kindOf, messageOf } from './failure.ts';
 
@@ -12,7 +12,7 @@ const IP_V6 =
 const HOST_AND_PORT = /(?<![\w.-])[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*:\d{2,5}(?!\w|:\d)/gi;
 const PATH = /(?<![\w./])\/(?:[^\s'"():,;/]+\/)*([^\s'"():,;/]*)/g;
 
-/** Removes addresses; of a path only the last name stays. */
+/** Removes addresses, and reduces paths to their last name. */
 export function withoutInside(text: string): string {
   return text
     .replace(URL_TEXT, 'an internal address')
@@ -28,7 +28,7 @@ export const publicMessage = (error: unknown): string =>
   kindOf(error) === 'rejected' ? messageOf(error) : withoutInside(messageOf(error));
 
 /**
- * For how a job ended, or continues.
+ * The public message of a job's outcome.
  * @param own text that the user provided and may read again, such as a URL
  */
 export function publicOutcome(

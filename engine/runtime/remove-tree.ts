@@ -1,16 +1,16 @@
-// Removes a tree that scripts have written. They may leave folders that nobody can write (a copy of a read-only one);
-// these are made writable first, since their owner could do so too.
+// Removes a directory tree that scripts have written. It may contain folders without write permission, such as a copy of a
+// read-only folder. If so, we make the folders writable first.
 
 import { chmod, opendir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Bits that listing and emptying a folder take. */
+/** The permissions needed to list and empty a folder. */
 const OWNER_MAY_ALL = 0o700;
 const FORBIDDEN = ['EACCES', 'EPERM'];
-/** For what another process puts into a folder while it is emptied, and for network file systems that rename open files. */
+/** The retries are for files that other processes create meanwhile, and for network file systems that rename open files. */
 const OPTIONS = { recursive: true, force: true, maxRetries: 5 } as const;
 
-/** What is not there is fine. Links are removed, never followed. Fails with the file system's own error. */
+/** Does nothing when the path does not exist. Links are removed, never followed. Rejects with the file system's error. */
 export async function removeTree(path: string): Promise<void> {
   try {
     await rm(path, OPTIONS);

@@ -15,29 +15,29 @@ export interface RetryPolicy extends Delays {
   readonly attempts: number;
 }
 
-/** Between attempts that have no limit. Lanes and the event log's publisher have theirs from the configuration. */
+/** Delays of attempts without a limit. Lanes and the event log's publisher take theirs from the configuration. */
 export const DELAYS = {
-  /** A probe of what the process needs before it starts. */
+  /** A check of a dependency before the process starts. */
   start: { baseMs: 100, maxMs: 2_000 },
   /** A database that does not answer while the process runs. */
   database: { baseMs: 100, maxMs: 10_000 },
-  /** A batch that was refused, and the session that brings batches. */
+  /** A batch that was refused, and the session that fetches batches. */
   batch: { baseMs: 100, maxMs: 30_000 },
   /** A child of a supervisor. */
   child: { baseMs: 200, maxMs: 30_000 },
-  /** What costs a thread, or every other member of a consumer group a pause. */
+  /** An attempt that costs a thread, or that pauses all other members of a consumer group. */
   costly: { baseMs: 500, maxMs: 30_000 },
 } as const satisfies Readonly<Record<string, Delays>>;
 
-/** Of work whose policy is not configured. */
+/** Policies of work for which none is configured. */
 export const RETRIES = {
-  /** While the store or a database is away for a moment; one that is not reached at all is waited for. */
+  /** A report job, when the store or a database fails. If one is unreachable, attempts are not counted. */
   report: { attempts: 5, baseMs: 1_000, maxMs: 60_000 },
   /** A mail that is written to a folder. */
   localMail: { attempts: 10, baseMs: 1_000, maxMs: 60_000 },
-  /** The row that says how a handler job goes on. */
+  /** The row with the state of a handler job. */
   handlerRecord: { attempts: 20, baseMs: 100, maxMs: 5_000 },
-  /** The row that says that a mail was sent: without it, the mail is sent twice. */
+  /** The row that records that a mail was sent. Without it, the mail would be sent twice. */
   mailRecord: { attempts: 100, baseMs: 200, maxMs: 5_000 },
 } as const satisfies Readonly<Record<string, RetryPolicy>>;
 
@@ -119,8 +119,8 @@ export async function retrying<T>(
 }
 
 /**
- * Runs `attempt` until it succeeds, however many attempts that takes; undefined when the signal aborts first. `failed` is told
- * of every error; what it throws ends the attempts. An attempt that goes well for a while resets the delays itself.
+ * Runs `attempt` until it succeeds, with no limit on attempts; undefined when the signal aborts first. `failed` is called with
+ * every error, and throws to end the attempts. An attempt that works for a while should reset the delays itself.
  */
 export async function persisting<T>(
   delays: Delays,

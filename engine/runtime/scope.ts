@@ -1,5 +1,5 @@
-// Owned resources: opened in order, closed in reverse, each within a time limit; a failure to close one does not stop the
-// others. Closing twice waits for the same result; a resource added after closing began is closed at once.
+// Owns resources: opened in order, closed in reverse order, each within a time limit. If closing one fails, the others are
+// still closed. Closing twice waits for the same result. A resource that is added after closing began is closed at once.
 
 import { aborted, messageOf } from './failure.ts';
 import type { Logger } from './log.ts';
@@ -44,7 +44,7 @@ export class Scope implements AsyncDisposable {
     return resource;
   }
 
-  /** Owns anything; `close` ends it. */
+  /** Owns anything that `close` can close. */
   defer(name: string, close: () => unknown): void {
     const owned = { name, close };
     if (this.#end === undefined) {

@@ -1,5 +1,5 @@
-// Limits concurrency to a number of places. Waiters of one tenant get places in order of request; among tenants, the one whose
-// turn it is comes first (turns.ts).
+// Limits concurrency to a number of places. Waiters of one tenant get places in the order of their requests. Among tenants, the
+// one whose turn it is comes first (turns.ts).
 
 import { Turns } from '../jobs/turns.ts';
 
@@ -25,8 +25,8 @@ export class Semaphore {
   }
 
   /**
-   * Resolves to a function that gives the place back.
-   * @param tenant who takes it; without tenants, all wait in one line
+   * Waits for a place. Resolves to a function that gives it back.
+   * @param tenant who takes the place; without tenants, all wait in one queue
    */
   take(signal: AbortSignal, tenant = ''): Promise<() => void> {
     if (signal.aborted) return Promise.reject(signal.reason);
@@ -76,7 +76,7 @@ export class Semaphore {
     }
   }
 
-  /** The first waiter of the tenant whose turn it is. Looks at each waiter once: there are at most as many as connections. */
+  /** The first waiter of the tenant whose turn it is. Takes linear time: there are at most as many waiters as connections. */
   #next(): Waiter | undefined {
     let first: Waiter | undefined;
     let lowest = Number.POSITIVE_INFINITY;

@@ -1,7 +1,7 @@
-// From a signal to the end of the process: ready off, quiet, stop by the deadline, kill, close.
-//   first SIGTERM or SIGINT   `stopSignal` aborts; whoever waits on it calls `shutDown`
-//   a second signal           exit at once, code 128 + signal number
-// Never takes longer than grace + 5 s: a guard exits the process when something outlives its deadline.
+// Shuts the process down after a signal: not ready, quiet, stop by the deadline, kill, close.
+//   first SIGTERM or SIGINT   `stopSignal` aborts; the caller that waits for it calls `shutDown`
+//   a second signal           exits at once with code 128 + signal number
+// Shutdown never takes longer than grace + 5 s: a guard exits the process when something outlasts its deadline.
 
 import type { Child } from './child.ts';
 import { aborted, messageOf } from './failure.ts';
@@ -22,14 +22,14 @@ export interface ShutdownOptions {
   readonly graceMs: number;
   /** Makes `/ready` answer 503. */
   readonly unready: () => void;
-  /** Closes what the tree depends on (pools, embedded services); bounded by what is left of the 5 s. */
+  /** Closes what the tree depends on (pools, embedded services). It has the rest of the 5 s. */
   readonly close?: () => Promise<void>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 const EXIT_OF = { SIGINT: 130, SIGTERM: 143 } as const;
-/** Shares of the 5 s after the grace period: for `close`, then the guard. */
+/** Within the 5 s after the grace period: when `close` must have ended, and when the guard exits. */
 const CLOSE_MS = 4000;
 const GUARD_MS = 4800;
 
@@ -44,7 +44,7 @@ export function stopSignal(process: SignalSource): AbortSignal {
   return stop.signal;
 }
 
-/** Resolves when everything is closed; exits with the code when something outlives the guard. Never rejects. */
+/** Resolves when everything is closed; exits with the code when something outlasts the guard. Never rejects. */
 export async function shutDown(options: ShutdownOptions, code: number): Promise<void> {
   const { process, child, clock, graceMs, log } = options;
   const deadline = clock.now() + graceMs;

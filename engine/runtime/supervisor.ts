@@ -3,8 +3,8 @@
 //
 //   a child crashes         it is stopped and replaced by a new one after a growing delay; the others are not affected
 //   it crashes too often    (more than `restarts` times in `periodMs`) all are stopped and the supervisor itself crashes
-//   it cannot start         transient: retried like a restart, the next ones start meanwhile; otherwise the start fails
-// Transient failures do not count towards "too often": we wait for an unavailable dependency and do not give up.
+//   it cannot start         transient: retried like a restart, while the next ones start; otherwise the start fails
+// Transient failures do not count towards "too often", because we wait for unavailable dependencies.
 
 import { Actor, type ActorOptions } from './actor.ts';
 import type { Child, ChildSpec } from './child.ts';
@@ -53,7 +53,7 @@ export class Supervisor extends Actor {
   readonly #options: SupervisorOptions;
   readonly #policy: RestartPolicy;
   readonly #seats: readonly Seat[];
-  /** Aborted when nothing is to be restarted any more: draining, or giving up. */
+  /** Aborted when no child may be restarted any more: when draining or giving up. */
   readonly #over = new AbortController();
   readonly #escalated = Promise.withResolvers<never>();
   readonly #restarts: Counter<'child'>;

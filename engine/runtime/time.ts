@@ -11,7 +11,7 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /**
    * Calls `fire` once after `ms` milliseconds; the returned function cancels it. Does not keep the process alive. Events that
-   * arrived earlier are handled first, so a pause of this process does not make an answer late that has arrived.
+   * arrived earlier are handled first. So after a pause of this process, a response that has arrived does not count as late.
    */
   after(ms: number, fire: () => void): () => void;
 }
@@ -19,7 +19,7 @@ export interface Clock {
 /** Milliseconds since an arbitrary instant, with fractions: for durations below a millisecond. */
 export const stopwatch = (): number => performance.now();
 
-/** Longest wait of one timer; Node.js fires a longer one at once. */
+/** Longest delay of a Node.js timer. Node.js fires a timer with a longer delay at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

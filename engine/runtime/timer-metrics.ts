@@ -1,4 +1,4 @@
-// The metrics of a daemon, label `daemon`.
+// The metrics of a daemon, with the label `daemon`.
 
 import type { Gauge, Metrics } from './metrics.ts';
 
@@ -19,7 +19,7 @@ export function daemonMetrics(metrics: Metrics, daemon: string): DaemonMetrics {
   const seconds = metrics.histogram('daemon_run_seconds', 'Duration of a run.', ['daemon']);
   const success = metrics.gauge('daemon_last_success_timestamp_seconds', 'End of the last good run.', ['daemon']);
   const leader = leaderGauge(metrics);
-  // Starts at zero, so that the first one shows as an increase.
+  // The counters start at zero, so that the first run shows as an increase.
   for (const result of RESULTS) runs.inc({ daemon, result }, 0);
   return {
     ran(result, begun, ended) {

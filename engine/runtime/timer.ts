@@ -1,8 +1,8 @@
-// A daemon: calls `runOnce` every period, varied by the jitter, one run at a time, in one process only.
-//   due, or asked by runNow    runs if it leads or becomes leader; if another process leads, asks again later
-//   a run fails                logged and counted; the next one comes at its time
-//   quiet, stop                no further run; the running one has its signal aborted shortly before the deadline
-// Leadership is kept between runs until it is lost or given up, so of several processes the same one always runs.
+// A daemon: calls `runOnce` every period, varied by the jitter, one run at a time. With `lead`, it runs in one process only.
+//   due, or requested by runNow   runs if it leads or becomes leader; if another process leads, retries later
+//   a run fails                   is logged and counted; the next run starts at its time
+//   quiet, stop                   no further run starts; the signal of the current run aborts shortly before the deadline
+// A process keeps leadership between runs until it is lost or given up, so the same process does all runs.
 
 import { Actor, type ActorOptions } from './actor.ts';
 import { aborted, kindOf, messageOf, transient } from './failure.ts';
@@ -24,18 +24,18 @@ export type Run<Result> = (signal: AbortSignal) => Promise<Result>;
 
 export type RunReport<Result> =
   | { readonly kind: 'done'; readonly result: Result }
-  /** Another process leads: ask that one. */
+  /** Another process leads; request the run there. */
   | { readonly kind: 'not-leader' };
 
 export interface TimerOptions<Result> extends ActorOptions {
   /** From the start of one run to the start of the next; missed runs are skipped. May change while the daemon runs. */
   readonly periodMs: number | LiveSetting<number>;
-  /** How much the period varies, as a share from 0 to 1; default 0.1. */
+  /** How much the period varies in both directions, as a fraction from 0 to 1; default 0.1. */
   readonly jitter?: number;
   /** Delay before the first run; default one period. */
   readonly firstMs?: number;
   readonly runOnce: Run<Result>;
-  /** Returns the lead, or undefined while another process leads; without this hook every process runs. */
+  /** Returns leadership, or undefined while another process leads. Without this function, every process runs. */
   readonly lead?: (signal: AbortSignal) => Promise<Leadership | undefined>;
   readonly metrics: Metrics;
   readonly random?: Random;
@@ -46,7 +46,7 @@ interface Order<Result> {
   readonly answer: PromiseWithResolvers<RunReport<Result>>;
 }
 
-/** Longest delay before a daemon that is due and does not lead asks for the lead again. */
+/** Longest delay before a daemon that is due and does not lead requests leadership again. */
 export const LEAD_RETRY_MS = 5_000;
 
 export class Timer<Result> extends Actor {
@@ -71,7 +71,7 @@ export class Timer<Result> extends Actor {
 
   /**
    * Executes `run` (default: the daemon's own) as soon as the current run has ended, and waits for it. Rejects with the run's
-   * failure; `transient` when another order is already waiting; `aborted` at shutdown. The signal ends the wait only.
+   * failure; `transient` when another order is already waiting; `aborted` at shutdown. The signal ends only the wait.
    */
   runNow(signal: AbortSignal, run: Run<Result> = this.#options.runOnce): Promise<RunReport<Result>> {
     if (this.draining.aborted) return Promise.reject(aborted(`daemon '${this.name}' is ending`));
@@ -93,7 +93,7 @@ export class Timer<Result> extends Actor {
   }
 
   protected override async work(): Promise<void> {
-    // Evaluated at each scrape, because a lead may be lost between two runs.
+    // Evaluated at each scrape, because leadership may be lost between two runs.
     using cleanup = new DisposableStack();
     cleanup.defer(() => this.#metrics.leads(false));
     cleanup.defer(this.#options.metrics.onScrape(() => this.#metrics.leads(this.#mayRun)));

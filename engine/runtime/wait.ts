@@ -1,9 +1,9 @@
-// Waiting for promises that take no signal, or for a limited time. Each wait leaves something attached to the promise until it
-// settles, so a loop must wait for a new promise each time.
+// Waiting for promises with a signal or a time limit. Each wait leaves a reaction attached to the promise until it settles, so
+// a loop must wait for a new promise each time.
 
 import type { Clock } from './time.ts';
 
-/** The promise's result, or a rejection with the signal's reason, whichever comes first. Does not stop the work. */
+/** Settles like the promise, or rejects with the signal's reason, whichever happens first. Does not stop the work. */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);

@@ -1,10 +1,10 @@
 // The threads of one kind (shared, or for tasks that run alone) with their tasks. Piscina queues the tasks, starts threads, and
-// ends them when they are idle. What it does not do:
-//   cancel     Its own `signal` ends the thread at once and keeps other tasks out of the thread. So pool and thread share two
-//              words of memory per task (thread-messages.ts): a waiting task is answered at once and never begins; a task that
-//              runs is told, and the thread that it runs in is terminated when it has not answered after its grace.
-//   blame      When a thread dies, the tasks that it had begun fail with ThreadDied. Those that it had not begun go to another.
-//   placement  A task gets a thread of its own until all threads have been started.
+// ends idle threads. This class adds:
+//   cancel     Piscina's own `signal` terminates the thread at once and keeps other tasks out of it. Therefore the pool and the
+//              thread share two words of memory per task (thread-messages.ts). A waiting task is rejected at once and never
+//              begins. A running task gets an abort; if it has not ended after the grace period, its thread is terminated.
+//   blame      When a thread dies, the tasks that it had begun fail with ThreadDied. The others go to another thread.
+//   placement  Until all threads have been started, each task gets a thread without other tasks.
 
 import { Piscina } from 'piscina';
 import { defect, Failure, messageOf, transient } from '../runtime/failure.ts';
@@ -13,7 +13,7 @@ import type { Counter, Metrics } from '../runtime/metrics.ts';
 import type { Clock } from '../runtime/time.ts';
 import { ABORT, CANCELLED, fromWire, OWNER, type TaskAnswer, type TaskCall, WAITING } from './thread-messages.ts';
 
-/** The thread ended under its tasks. `crashed`: by itself, so any of them may be to blame; else the pool ended it. */
+/** The thread of a task ended. `crashed`: by itself, so any of its tasks may be to blame; otherwise the pool terminated it. */
 export class ThreadDied extends Failure {
   readonly crashed: boolean;
 
@@ -25,20 +25,20 @@ export class ThreadDied extends Failure {
 }
 
 export interface ThreadOptions {
-  /** Entry file of a thread; its default export is made by serveTasks (thread.ts). */
+  /** Entry file of a thread. Its default export is the result of serveTasks (thread.ts). */
   readonly filename: URL;
-  /** Plain data that a thread opens its resources with. */
+  /** Plain data with which a thread opens its resources. */
   readonly workerData: unknown;
   readonly threads: number;
   /** Tasks that one thread runs at a time. */
   readonly tasksPerThread: number;
-  /** Tasks that may wait for a place, of each kind; default 1,000. */
+  /** Most tasks of each kind that may wait for a thread; default 1,000. */
   readonly queueSize?: number;
-  /** From a task's cancellation to the end of its thread; default 5 s. */
+  /** Time from a task's cancellation to the termination of its thread; default 5 s. */
   readonly cancelGraceMs?: number;
-  /** A thread idle for so long ends; default 60 s. */
+  /** Time after which an idle thread ends; default 60 s. */
   readonly idleMs?: number;
-  /** JavaScript heap of each thread; one that needs more dies. */
+  /** Limit of the JavaScript heap of each thread. A thread that needs more dies. */
   readonly maxOldGenerationSizeMb?: number;
   readonly clock: Clock;
   readonly log: Logger;
@@ -50,9 +50,9 @@ class ThreadTask {
   readonly input: unknown;
   readonly control = new Int32Array(new SharedArrayBuffer(8));
   readonly answer = Promise.withResolvers<unknown>();
-  /** Why it was cancelled; answered with this unless it finishes all the same. */
+  /** The reason of its cancellation. The task rejects with it unless it succeeds all the same. */
   cancelled: { readonly reason: unknown } | undefined;
-  /** Stops what waits for the task's end. */
+  /** Called when the task ends, to remove listeners and timers. */
   readonly release: (() => void)[] = [];
 
   constructor(name: string, input: unknown) {
@@ -60,12 +60,12 @@ class ThreadTask {
     this.input = input;
   }
 
-  /** WAITING, CANCELLED or the id of the thread that began it. */
+  /** WAITING, CANCELLED, or the id of the thread that began the task. */
   get owner(): number {
     return Atomics.load(this.control, OWNER);
   }
 
-  /** True when no thread has begun it, and none will. */
+  /** Cancels the task if no thread has begun it. Returns true if so: then no thread will begin it. */
   takeBack(): boolean {
     return Atomics.compareExchange(this.control, OWNER, WAITING, CANCELLED) === WAITING;
   }
@@ -84,7 +84,7 @@ export class ThreadGroup {
   readonly #tasks = new Set<ThreadTask>();
   /** Ids of threads that the group has terminated. */
   readonly #terminated = new Set<number>();
-  /** What the last thread died of that had begun a task. */
+  /** The error of the last thread that died after it had begun a task. */
   #lastDeath: Error | undefined;
 
   constructor(kind: 'shared' | 'solo', options: ThreadOptions) {
@@ -99,18 +99,18 @@ export class ThreadGroup {
       concurrentTasksPerWorker: tasksPerThread,
       idleTimeout: idleMs,
       stricterFIFO: true,
-      // A thread that sleeps in Atomics.wait would hold up its own sockets.
+      // With Atomics.wait, an idle thread could not serve its own sockets.
       atomics: 'disabled',
       recordTiming: false,
       loadBalancer: (_task, workers) => {
         const most = this.#piscina.threads.length < threads ? 1 : tasksPerThread;
         const open = workers.filter(({ id, currentUsage }) => currentUsage < most && !this.#terminated.has(id));
-        // Of equals the last, because those that are still starting come first.
+        // Among equals the last one, because threads that are still starting come first.
         return open.toReversed().sort((a, b) => a.currentUsage - b.currentUsage)[0] ?? null;
       },
       ...(maxOldGenerationSizeMb === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb } }),
     });
-    // Piscina tells here of a thread that dies without a task, also while it starts. It may have been meant for those that wait.
+    // Emitted when a thread dies without a task, also while it starts. The waiting tasks may have depended on that thread.
     this.#piscina.on('error', (error) => {
       this.#logDeath(error);
       for (const task of this.#tasks) if (task.takeBack()) this.#reject(task, this.#unstartable(error));
@@ -118,7 +118,7 @@ export class ThreadGroup {
     this.#piscina.on('workerDestroy', () => queueMicrotask(() => this.#replaceLast()));
   }
 
-  /** Rejects as `transient` when no more tasks may wait. `signal` must not be aborted yet. */
+  /** Rejects with a `transient` failure when the queue is full. `signal` must not be aborted yet. */
   run(name: string, input: unknown, signal: AbortSignal): Promise<unknown> {
     const { queueSize = 1000 } = this.#options;
     if (this.#piscina.queueSize >= queueSize) {
@@ -134,7 +134,7 @@ export class ThreadGroup {
     return task.answer.promise;
   }
 
-  /** Resolves when every task there is now has been answered. */
+  /** Resolves when all current tasks have settled. */
   async answered(): Promise<void> {
     await Promise.allSettled([...this.#tasks].map((task) => task.answer.promise));
   }
@@ -143,7 +143,7 @@ export class ThreadGroup {
     for (const task of this.#tasks) this.#cancel(task, reason);
   }
 
-  /** Ends all threads by force; their tasks are answered with `reason`. */
+  /** Terminates all threads. Their tasks reject with `reason`. */
   async close(reason: unknown): Promise<void> {
     this.cancelAll(reason);
     for (const { threadId } of this.#piscina.threads) this.#terminated.add(threadId);
@@ -167,7 +167,7 @@ export class ThreadGroup {
 
   #submit(task: ThreadTask): void {
     const { name, input, control } = task;
-    // The file is named here rather than to the constructor: one that cannot be loaded costs the task, not the thread.
+    // We pass the file here and not to the constructor. If it cannot be loaded, the task fails, not the thread.
     this.#piscina.run({ name, input, control }, { filename: this.#options.filename.href }).then(
       (answer) => this.#answered(task, answer),
       (error: unknown) => this.#failed(task, error),
@@ -202,16 +202,16 @@ export class ThreadGroup {
     } else if (answer?.kind === 'failed') {
       this.#reject(task, fromWire(answer.failure));
     } else {
-      // Piscina takes a thread that dies of a thrown null for one that has answered.
+      // If a thread dies because it threw null, Piscina treats that as an answer.
       this.#failed(task, new Error('it threw null'));
     }
   }
 
-  /** Piscina's own failures: the call did not reach a thread, or the thread is gone. */
+  /** Handles Piscina's own failures: the call did not reach a thread, or the thread ended. */
   #failed(task: ThreadTask, error: unknown): void {
     if (!this.#tasks.has(task)) return;
     if (task.owner !== WAITING) this.#threadDied(task.owner, error);
-    // Piscina gives all tasks of a thread the same error, and those that had begun come first.
+    // Piscina rejects all tasks of a thread with the same error, those that had begun first.
     else if (error === this.#lastDeath) this.#submit(task);
     else if (error instanceof DOMException && error.name === 'DataCloneError')
       this.#reject(task, defect(`input of task '${task.name}' cannot cross to a thread: ${messageOf(error)}`));
@@ -233,7 +233,7 @@ export class ThreadGroup {
     this.#options.log.error({ err: messageOf(error) }, 'a worker thread died');
   }
 
-  /** What a task is told that could not begin. */
+  /** The failure of a task that could not begin. */
   #unstartable(error: unknown): Failure {
     this.#options.log.error({ err: messageOf(error) }, 'a worker thread could not start');
     return transient(`a worker thread could not start: ${messageOf(error)}`, { cause: error, unreachable: true });
@@ -249,7 +249,7 @@ export class ThreadGroup {
     for (const release of task.release) release();
   }
 
-  /** When its last thread dies, Piscina starts another only for a new task: here one that has been cancelled already. */
+  /** When its last thread dies, Piscina starts another only for a new task. We submit one that is already cancelled. */
   #replaceLast(): void {
     if (this.#piscina.threads.length > 0 || this.#waiting === 0) return;
     const nothing = new ThreadTask('nothing', undefined);

@@ -1,4 +1,4 @@
-// What crosses between the pool and its threads: one call for each task, and its answer.
+// The messages between the pool and its threads: one call for each task, and its answer.
 
 import { Failure, type FailureKind, kindOf, messageOf } from '../runtime/failure.ts';
 
@@ -14,7 +14,7 @@ export interface TaskCall {
 
 /** Word of `control`: WAITING, then either CANCELLED or the id of the thread that runs the task. Never changes after that. */
 export const OWNER = 0;
-/** Word of `control`: 0, then 1 once the task's signal is to abort. */
+/** Word of `control`: 0, then 1 once the task's signal should abort. */
 export const ABORT = 1;
 export const WAITING = 0;
 export const CANCELLED = -1;
@@ -25,7 +25,7 @@ export type TaskAnswer =
   /** The thread could not open its resources; the task has not run. */
   | { readonly kind: 'unready'; readonly failure: WireFailure };
 
-/** A failure as plain data: an error's class and own fields do not survive the crossing. */
+/** A failure as plain data, because the structured clone of an error loses its class and own fields. */
 export interface WireFailure {
   readonly kind: FailureKind;
   readonly message: string;
@@ -49,7 +49,7 @@ export function toWire(error: unknown): WireFailure {
 export function fromWire(wire: WireFailure): Failure {
   const { unreachable, unanswered, maxAttempts } = wire;
   const failure = new Failure(wire.kind, wire.message, { unreachable, unanswered, maxAttempts });
-  // Where it was thrown, not where it arrived.
+  // The stack of the place where it was thrown, not of this one.
   if (wire.stack !== undefined) failure.stack = wire.stack;
   return failure;
 }

@@ -32,7 +32,7 @@ export function serveTasks<Tasks extends TaskMap<Tasks>, WorkerData, Resources>(
       opened ??= open(workerData as WorkerData);
       resources = await opened;
     } catch (error) {
-      // The next task opens them again.
+      // The next task tries to open them again.
       opened = undefined;
       return { kind: 'unready', failure: toWire(error) };
     }
@@ -45,13 +45,13 @@ export function serveTasks<Tasks extends TaskMap<Tasks>, WorkerData, Resources>(
     } catch (error) {
       return { kind: 'failed', failure: toWire(error) };
     } finally {
-      // Ends the wait for an abort that no longer comes.
+      // Ends the wait in `signalOf`, because an abort has no effect any more.
       Atomics.notify(control, ABORT);
     }
   };
 }
 
-/** Aborts once the pool has said so. The reason that the caller gave stays in the pool, which answers with it. */
+/** A signal that aborts when the pool sets ABORT. The caller's reason stays in the pool, which rejects the task with it. */
 function signalOf(control: Int32Array<SharedArrayBuffer>): AbortSignal {
   const controller = new AbortController();
   const told = (): void => {
@@ -63,7 +63,7 @@ function signalOf(control: Int32Array<SharedArrayBuffer>): AbortSignal {
   return controller.signal;
 }
 
-/** Piscina's side of the thread does not survive an answer that cannot be cloned, so we find out before. Outputs are small. */
+/** An answer that cannot be cloned would crash Piscina's code in the thread, so we check it first. Outputs are small. */
 function clonable(output: unknown): unknown {
   try {
     structuredClone(output);

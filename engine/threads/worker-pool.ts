@@ -2,11 +2,11 @@
 // `Tasks` defines the name, input and output of each task; the thread's entry file serves the same map (thread.ts). Each lane
 // limits its own number of tasks here (its workerCount).
 //   running    run() gives a task to a thread
-//   draining   the same: lanes that drain still need it
-//   stopping   refuses; at `hurried` the tasks are cancelled, at `ended` the threads are ended by force
+//   draining   the same, because draining lanes still need it
+//   stopping   refuses tasks; at `hurried` the tasks are cancelled, at `ended` the threads are terminated
 //
-// Cancelling a task first aborts its signal in the thread. If it continues, its thread is terminated: the task rejects with the
-// abort's reason, other tasks of the thread with ThreadDied. When a thread dies, only its own tasks fail.
+// Cancelling a task first aborts its signal in the thread. If the task continues, its thread is terminated. The task then
+// rejects with the abort's reason, and other tasks of the thread with ThreadDied. When a thread dies, only its own tasks fail.
 
 import { Actor, type ActorOptions } from '../runtime/actor.ts';
 import { aborted, transient } from '../runtime/failure.ts';
@@ -20,7 +20,7 @@ export interface WorkerPoolOptions extends ActorOptions, ThreadOptions {
 }
 
 export interface TaskOptions {
-  /** No other task in the same thread meanwhile. */
+  /** True: no other task runs in the same thread at the same time. */
   readonly alone?: boolean;
   readonly signal: AbortSignal;
 }
@@ -35,8 +35,12 @@ export class WorkerPool<Tasks extends TaskMap<Tasks>> extends Actor {
   }
 
   /**
-   * Runs a task in a thread. Rejects with the task's failure; with the signal's reason when cancelled; with `ThreadDied` when
-   * its thread ended; as `transient` when too many tasks wait or no thread can start.
+   * Runs a task in a thread. Rejects with
+   * - the task's failure
+   * - the signal's reason, when cancelled
+   * - `ThreadDied`, when its thread ended
+   * - a `transient` failure, when too many tasks wait or no thread can start
+   * - an `aborted` failure, once the pool is stopping
    */
   async run<K extends keyof Tasks & string>(
     name: K,

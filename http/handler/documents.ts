@@ -1,4 +1,4 @@
-// What the handler service says of itself and of its jobs (docs/contract/handler.md#options), and the schemas of it.
+// The documents in which the handler service describes itself and its jobs (docs/contract/handler.md#options), with schemas.
 
 import { HANDLER_ORIGINS, HANDLER_STATUS, isRunning } from '../../engine/model/handler-job.ts';
 import type { HandlerJob } from '../../engine/ports/handler-jobs.ts';
@@ -63,7 +63,7 @@ export const HEALTH_SCHEMA = object(['status', 'version', 'stats'], {
     largest: count,
     longest: text,
   }),
-  // As every service tells them.
+  // As in every other service.
   dependencies: Health.properties.dependencies,
   info: Health.properties.info,
 });
@@ -105,7 +105,7 @@ export const INVALID_SCHEMA = errorSchema(['invalid-input'], {
 });
 export const SERVER_ERROR_SCHEMA = errorSchema(['server-error'], { requestId: text });
 
-// Durations as this service prints them: `1m 2.345s`. Such text can be read back by engine/runtime/duration.ts.
+// Durations as this service prints them: `1m 2.345s`. engine/runtime/duration.ts can parse them.
 
 const UNITS = [
   ['d', 86_400_000],

@@ -1,4 +1,4 @@
-// The handler job service apart from HTTP's words: registers jobs, takes their uploads, knows what became of them.
+// The handler job service without the HTTP routes: it registers jobs, receives their uploads, and finds jobs and their results.
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -23,7 +23,7 @@ import { unlessAborted } from '../../engine/runtime/wait.ts';
 import { badRequest, conflict, notFound, tooMany, unavailable } from '../kernel/pipeline/errors.ts';
 import { checkUploadHead, receiveUpload } from './upload-body.ts';
 
-/** How long somebody should wait who was refused for want of a place. */
+/** `Retry-After` when there is no free place. */
 const RETRY_SECONDS = 10;
 const NEVER = new AbortController().signal;
 
@@ -39,9 +39,9 @@ interface Upload {
 }
 
 export interface HandlerServiceOptions {
-  /** That a job may wait for its upload. */
+  /** How long a job may wait for its upload. */
   readonly awaitingMs: number;
-  /** Results of one owner; while there are as many, the owner's uploads are refused. */
+  /** Bound on the stored results of one owner. Once it is reached, the owner's uploads are refused. */
   readonly maxKeptBytes: number;
 }
 
@@ -58,7 +58,7 @@ export interface HandlerServiceParts {
 export class HandlerService {
   readonly #options: HandlerServiceOptions;
   readonly #parts: HandlerServiceParts;
-  /** Internal ids of the jobs whose uploads or runs are in this process. */
+  /** Internal ids of the jobs that upload or run in this process. */
   readonly #active = new Set<string>();
 
   constructor(options: HandlerServiceOptions, parts: HandlerServiceParts) {
@@ -66,7 +66,7 @@ export class HandlerService {
     this.#parts = parts;
   }
 
-  /** 409 while a job runs under the id. */
+  /** Throws 409 while a job with this id runs. */
   async register(jobId: string, registration: JobRegistration, signal: AbortSignal): Promise<void> {
     const now = this.#parts.clock.now();
     const [created, expires] = [new Date(now), new Date(now + this.#options.awaitingMs)];
@@ -75,7 +75,7 @@ export class HandlerService {
     this.#parts.log.info({ job: job.id, owner: registration.owner }, 'job registered');
   }
 
-  /** 404 when there is none. */
+  /** Throws 404 when there is no such job. */
   async find(jobId: string, signal: AbortSignal): Promise<HandlerJob> {
     const id = parseJobId(jobId);
     const job = id === undefined ? undefined : await this.#parts.jobs.find(id, this.now(), signal);
@@ -88,8 +88,8 @@ export class HandlerService {
   }
 
   /**
-   * Takes the upload of a job and waits for its end. The signal is that of the client: once the upload is here, the job
-   * goes on without it. What runs for the job is of the upload's trace.
+   * Receives the upload of a job and waits for the job's end. `signal` aborts when the client disconnects. After the upload is
+   * complete, this no longer stops the job. Everything that runs for the job belongs to the upload's trace.
    */
   async upload(
     jobId: string,
@@ -116,7 +116,7 @@ export class HandlerService {
     return { job, end: await unlessAborted(this.#hand(upload, place), signal) };
   }
 
-  /** What runs already is not counted: its results may come beyond the bound. */
+  /** Running jobs are not counted, so their results may exceed the bound. */
   async #demandRoom(owner: UserId, signal: AbortSignal): Promise<void> {
     const { maxKeptBytes } = this.#options;
     const { bytes, nextExpiry } = await this.#parts.jobs.kept(owner, signal);
@@ -128,13 +128,13 @@ export class HandlerService {
     );
   }
 
-  /** The upload in the job's folder; when it cannot be had, the job waits for another. */
+  /** Receives the upload into the job's folder. If that fails, the job waits for another upload. */
   async #receive(job: Started, request: IncomingMessage, signal: AbortSignal): Promise<Upload> {
     const { jobs, runs, metrics, statistics, log } = this.#parts;
-    // Not under the client's signal: nobody else can say that the job waits again.
+    // Not under the client's signal: this must happen even if the client has disconnected, because nobody else does it.
     const release = (error: unknown): Promise<void> => runs.release(job, refusalOf(error, signal), NEVER);
     const begun = await jobs.move(job.id, { to: 'uploading', started: job.started }, signal).catch(async (error) => {
-      // It may have been written all the same.
+      // The move may have been written in spite of the error.
       await release(error);
       throw error;
     });
@@ -156,7 +156,7 @@ export class HandlerService {
 
   async #hand({ job, run, received }: Upload, place: HandlerPlace): Promise<JobEnd> {
     try {
-      // The place is free when the disk is.
+      // The job's folder is removed before the place is released, so that each place has its disk space.
       return await place.run(async (signal) => {
         await using _gone = run;
         return await run.run(received, signal);
@@ -184,7 +184,7 @@ function noPlace(lane: HandlerPlaces, owner: UserId): Error {
 const atTheSameTime = ({ jobId }: HandlerJob): Error =>
   conflict(`job '${jobId}' got another upload or registration at the same time`);
 
-/** Foreign errors may name paths and addresses; ours are written to be read. */
+/** Foreign errors may contain paths and addresses. Our failures have messages for clients. */
 function refusalOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return `the upload was cut off: ${messageOf(signal.reason)}`;
   return error instanceof Failure ? publicMessage(error) : 'an internal error; see the log';

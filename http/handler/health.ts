@@ -1,4 +1,4 @@
-// GET /health of the handler service: the contract's numbers, and whether a job would find what it needs.
+// GET /health of the handler service: the contract's statistics, and checks of everything that a job needs.
 
 import { constants } from 'node:fs';
 import { access, statfs } from 'node:fs/promises';
@@ -22,7 +22,7 @@ export interface HealthParts {
   readonly store: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Vital is what no job can do without; a service that is full or short of space is degraded. */
+/** Checks are vital if no job can run without them. A service that is full or short of disk space is only degraded. */
 export function handlerChecks(parts: HealthParts): readonly HealthCheck[] {
   const { workDir, commands, path, maxUnpackedBytes, lane } = parts;
   return [
@@ -46,7 +46,7 @@ export function handlerChecks(parts: HealthParts): readonly HealthCheck[] {
   ];
 }
 
-/** The body of a 200; fails with the 500 of the contract when something vital is missing. */
+/** Returns the body of a 200. Throws the contract's 500 when something vital is missing. */
 export function healthDocument(report: HealthReport, counts: HandlerCounts): object {
   if (report.status === 'unhealthy') {
     const failed = report.dependencies.filter(({ online }) => online !== 'yes');

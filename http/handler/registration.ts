@@ -1,4 +1,4 @@
-// The body of PUT /job/{job-id}: what cannot be read is 400, what can be read and is wrong 422 with one text per key.
+// Reads the body of PUT /job/{job-id}. A body that cannot be read is 400. Invalid values are 422 with one text per key.
 
 import type { IncomingMessage } from 'node:http';
 import { hiddenCharacter, hiddenWords } from '../../engine/model/file-name.ts';
@@ -12,7 +12,7 @@ import { badRequest, HttpError } from '../kernel/pipeline/errors.ts';
 export const MAX_METADATA_BYTES = 1024 * 1024;
 const MIN_NAME = 3;
 
-/** Faults by key; several of one key are joined. */
+/** Faults by key. Several faults of a key are joined into one text. */
 class Faults {
   readonly #byKey = new Map<string, string>();
 
@@ -26,7 +26,7 @@ class Faults {
   }
 }
 
-/** 422 as this service words it: one text per key. */
+/** The 422 of this service, with one text per key. */
 export const invalidJob = (
   message: string,
   general: readonly string[],
@@ -51,7 +51,7 @@ export async function readRegistration(
   const value = parseJsonText(bytes, 'the body');
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw badRequest('the body is not a JSON object');
-  // User ids are kept as text by our parser: only the bare one tells a number from a text.
+  // Our parser turns user ids into strings. Only JSON.parse shows whether `owner` was a number.
   const bare = JSON.parse(decodeDocument(bytes) ?? '') as Record<string, unknown>;
   return registrationOf(
     { ...(value as Record<string, unknown>), ownerIsNumber: typeof bare.owner === 'number' },
@@ -93,7 +93,7 @@ function projectsOf(value: unknown, known: ReadonlySet<string>, faults: Faults):
     else if (!known.has(project))
       faults.add('projects', `${shown(project)} is no project; known: ${[...known].join(', ')}`);
     seen.add(project);
-    // One look at a list of thousands is enough.
+    // There is a fault by now. A list of thousands need not be checked to its end.
     if (seen.size > known.size + 1) break;
   }
   return value as readonly string[];
@@ -119,7 +119,7 @@ function optionalText<Key extends string>(key: Key, fields: Fields, faults: Faul
   return (text === undefined ? {} : { [key]: text }) as { readonly [K in Key]?: string };
 }
 
-/** Without NUL, which ends an argument of a program. */
+/** Refuses NUL, because it would end an argument of a program. */
 function textOf(key: string, value: unknown, faults: Faults): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== 'string') faults.add(key, 'must be text');

@@ -31,7 +31,7 @@ import { badFormat, FORM, UPLOAD_TYPES } from './upload-body.ts';
 export interface HandlerRoutesParts {
   readonly service: HandlerService;
   readonly options: HandlerOptions;
-  /** Needed by `/job/*`; absent = nothing is. */
+  /** The token required by `/job/*`; absent = none is required. */
   readonly token?: string | undefined;
   /** Ids of the configured install targets. */
   readonly projects: ReadonlySet<string>;
@@ -162,7 +162,7 @@ export function handlerRoutes(parts: HandlerRoutesParts): readonly Route[] {
   return routes.map((route) => counted(route, statistics));
 }
 
-/** Whatever the answer was, an error included. */
+/** Counts every response, including errors. */
 const counted = (route: Route, statistics: HandlerCounter): Route => ({
   ...route,
   handler: (context) => {

@@ -1,5 +1,5 @@
-// The body of POST /job/{job-id}: a packaged dataset, bare or as part `file` of a form. Its head is judged before a
-// byte is read, its first bytes before the rest is.
+// Reads the body of POST /job/{job-id}: a packaged dataset, either as the whole body or as part `file` of a form. The headers
+// are checked before the body is read, and its first bytes are checked before the rest.
 
 import { createWriteStream } from 'node:fs';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
@@ -13,9 +13,9 @@ import { bodyStream } from '../kernel/bodies/body-stream.ts';
 import { type MultipartPart, readMultipart } from '../kernel/bodies/multipart.ts';
 import { badRequest } from '../kernel/pipeline/errors.ts';
 
-/** Of one upload (docs/contract/handler.md#limits). */
+/** Largest upload (docs/contract/handler.md#limits). */
 export const MAX_UPLOAD_BYTES = 524_288_000;
-/** What a form may spend around its file. */
+/** Most bytes of a form besides its file. */
 const FORM_BYTES = 64 * 1024;
 export const FORM = 'multipart/form-data';
 export const UPLOAD_TYPES = [
@@ -26,7 +26,7 @@ export const UPLOAD_TYPES = [
   FORM,
 ] as const;
 
-/** 400 for every fault that shows before the body (docs/contract/handler.md#what-is-answered-400). */
+/** Throws 400 for any fault of the headers (docs/contract/handler.md#what-is-answered-400). */
 export function checkUploadHead(headers: IncomingHttpHeaders): void {
   const type = headers['content-type'];
   if (type === undefined)
@@ -41,7 +41,7 @@ export function checkUploadHead(headers: IncomingHttpHeaders): void {
   if (Number(length) === 0) throw badFormat('it is empty');
 }
 
-/** Writes the package to a new file. 400 for what is no package, is larger than allowed, or is cut off. */
+/** Writes the package to a new file. Throws 400 when it is no package, is too large, or is cut off. */
 export async function receiveUpload(
   request: IncomingMessage,
   file: string,
@@ -80,7 +80,7 @@ async function save(body: Readable, file: string, signal: AbortSignal): Promise<
   try {
     await pipeline(body, judged, createWriteStream(file, { flags: 'wx' }), { signal });
   } catch (error) {
-    // A full disk is nobody's bad data.
+    // Errors of the file system, such as a full disk, are not the client's fault.
     if (error instanceof Error && 'syscall' in error)
       throw transient(`the upload cannot be kept: ${error.message}`, { cause: error });
     throw error;
@@ -109,6 +109,6 @@ function kindOfStart(start: Buffer): PackageKind {
 const tooLarge = (found: string): Error =>
   badRequest(`the upload is too large: at most ${MAX_UPLOAD_BYTES} bytes are taken, ${found}`);
 
-/** 400 for a body that is no package (docs/contract/handler.md#what-is-answered-400). */
+/** The 400 for a body that is no package (docs/contract/handler.md#what-is-answered-400). */
 export const badFormat = (why: string): Error =>
   badRequest(`the upload is no .zip, .tar.gz or .tgz archive that can be used: ${why}`);

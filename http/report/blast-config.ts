@@ -1,4 +1,4 @@
-// The field `blastConfig` of a request: each value by the schema, then what does not go together.
+// Checks the field `blastConfig` of a request: first each value against the schema, then the combination of values.
 
 import {
   BLAST_CONFIG_SCHEMA,
@@ -13,8 +13,8 @@ import { compileSchema } from '../kernel/input/json-schema.ts';
 const FIELD = 'blastConfig';
 
 /**
- * What the value comes to; undefined when there are faults, which are added below `blastConfig`. A value that is null or
- * absent is a pairwise report, and a field that is null is absent (docs/contract/report.md#blast-config).
+ * Returns the resolved configuration, or undefined after adding faults below `blastConfig`. If the value is null or absent, the
+ * report is pairwise. A field that is null counts as absent (docs/contract/report.md#blast-config).
  */
 export type BlastConfigReader = (value: unknown, faults: FaultSink) => ResolvedConfig | undefined;
 

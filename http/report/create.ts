@@ -1,4 +1,4 @@
-// POST /jobs: asks for a report. The same request is the same job, whoever asks for it and how often.
+// POST /jobs: requests a report. Equal requests share one job, whoever makes them.
 
 import { checkProgram } from '../../engine/model/report/blast-config.ts';
 import { FORMAT_TYPE_NAMES, type FormatType } from '../../engine/model/report/format-types.ts';
@@ -19,11 +19,11 @@ import { CreateChecks, CreateRequest, CreateResponse } from './schema.ts';
 import { givenMeta } from './user-notes.ts';
 
 export interface ReportLimits {
-  /** Jobs that may wait. */
+  /** Most jobs that may wait. */
   readonly maxQueued: number;
-  /** Of one user, or of the guests of one address. */
+  /** Most waiting jobs of a user, or of all guests of one address. */
   readonly maxQueuedPerUser: number;
-  /** Milliseconds after which a job that failed is run again for the same request. */
+  /** Milliseconds after which the same request retries a failed job. */
   readonly retryAfterMs: number;
 }
 
@@ -34,17 +34,17 @@ export interface CreateParts extends LookupParts {
 
 const RETRY_SECONDS = 30;
 
-/** What a caller is told when no more jobs may wait. */
+/** The error when the queue is full. */
 export const queueIsFull = ({ maxQueued }: ReportLimits): Error =>
   unavailable(`${maxQueued} report jobs wait already; try again later`, RETRY_SECONDS);
 
-/** What a caller is told who has no more places in the queue. */
+/** The error when the caller's share of the queue is used up. */
 export const shareIsFull = ({ maxQueuedPerUser }: ReportLimits, { caller }: Pick<RequestContext, 'caller'>): Error => {
   const whose = caller.kind === 'user' ? 'your' : "your address's";
   return tooMany(`${maxQueuedPerUser} of ${whose} report jobs wait, which is the most allowed at once`, RETRY_SECONDS);
 };
 
-/** The rules for a job that begins to wait. */
+/** The rules for queueing a job. */
 export const queueRules = (context: RequestContext, { limits, ...parts }: CreateParts) => ({
   now: now(parts),
   maxQueued: limits.maxQueued,
@@ -108,14 +108,14 @@ async function create(
   await context.json(200, { reportJobID: id });
 }
 
-/** Undefined when there is none whose result can be formatted, which is a fault. */
+/** Finds a query job whose result can be formatted. If there is none, adds a fault and returns undefined. */
 async function findQuery(
   given: unknown,
   queries: Pick<QueryJobs, 'find'>,
   faults: Faults,
   signal: AbortSignal,
 ): Promise<QueryJob | undefined> {
-  // What is absent or no text is told already.
+  // The schema has already reported a value that is missing or not a string.
   if (typeof given !== 'string') return undefined;
   const path = ['queryJobID'];
   const id = parseQueryJobId(given);
@@ -129,7 +129,7 @@ async function findQuery(
   return undefined;
 }
 
-/** Of a configuration that has faults: so that what the query job says against it is told together with them. */
+/** The format type of a configuration that has faults, so that we can also report whether it fits the query job. */
 function askedType(config: unknown): FormatType | undefined {
   const asked = typeof config === 'object' && config !== null && 'formatType' in config ? config.formatType : undefined;
   return FORMAT_TYPE_NAMES.find((name) => name === asked);

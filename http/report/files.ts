@@ -1,5 +1,5 @@
-// The files of a complete job, and what the formatter said. They are made of what strangers named their sequences, so no
-// browser may run anything that is in them.
+// The files of a complete job, and the formatter's standard error. They contain sequence names that strangers chose, so a
+// browser must not execute anything in them.
 
 import type { ServerResponse } from 'node:http';
 import { create as contentDisposition } from 'content-disposition';
@@ -92,7 +92,7 @@ export function fileRoutes(parts: FilesParts): readonly Route[] {
   ];
 }
 
-/** One that is complete has files; a list without any is that of a job which expired just now. */
+/** A complete job has files. If there are none, the job has just expired. */
 async function* filesOf(job: ReportJob, { jobs }: FilesParts, signal: AbortSignal): AsyncGenerator<ReportFile> {
   if (job.status !== 'complete') throw hasNoFiles(job);
   let known = false;
@@ -111,7 +111,7 @@ async function sendFile(context: RequestContext, parts: FilesParts): Promise<voi
   const { id, attempt, configuration } = job;
   const fileName = context.param('fileName');
   const absent = `report job ${id} has no file '${fileName}'`;
-  // Nothing else that the store may hold of the job.
+  // Only files in this list may be read. The store may hold other objects of the job.
   const file = await jobs.file(id, fileName, signal);
   if (!file) throw notFound(absent);
   const attachment = query.download === true;
@@ -136,7 +136,7 @@ async function sendStderr(context: RequestContext, parts: FilesParts): Promise<v
   context.text(200, 'text/plain; charset=utf-8', text);
 }
 
-/** On top of what every answer says. */
+/** Adds `sandbox` to the policy of every response. */
 function makeInert(response: ServerResponse): void {
   response.setHeader('content-security-policy', `sandbox; ${response.getHeader('content-security-policy')}`);
 }

@@ -1,4 +1,4 @@
-// The job that a path names, and who asks for it. Holding the id of a job is the permission to read it.
+// Finds the job in a path, and its caller. A caller who knows the id of a job may read it.
 
 import { type Collector, parseReportJobId, type ReportJobId } from '../../engine/model/report/report-job.ts';
 import type { ReportJob, ReportJobs } from '../../engine/ports/report-jobs.ts';
@@ -18,7 +18,7 @@ export const jobParam: Readonly<Record<string, RouteParameter>> = {
 
 export const now = ({ clock }: Pick<LookupParts, 'clock'>): Date => new Date(clock.now());
 
-/** 404 for what is no id: there is no such job. */
+/** Throws 404 for a malformed id, because there is no such job. */
 export function jobIdOf(context: RequestContext): ReportJobId {
   const text = context.param('id');
   const id = parseReportJobId(text);
@@ -28,21 +28,21 @@ export function jobIdOf(context: RequestContext): ReportJobId {
 
 export const noJob = (id: string): HttpError => notFound(`there is no report job '${id}'`);
 
-/** Undefined for whoever has the Admin-Token, which has no collection; operators are people. */
+/** Undefined for a caller with the Admin-Token, who has no collection. Operators are people and have one. */
 export function collectorOf({ caller }: RequestContext): Collector | undefined {
   const person = caller.kind === 'admin' ? caller.operator : caller;
   if (person?.kind !== 'user' && person?.kind !== 'guest') return undefined;
   return { id: person.userId, guest: person.kind === 'guest' };
 }
 
-/** Of a route that lets only users and guests in. */
+/** The caller's collection, for routes that only users and guests may call. */
 export function callersCollection(context: RequestContext): Collector {
   const collector = collectorOf(context);
   if (!collector) throw forbidden('this needs a user');
   return collector;
 }
 
-/** The job of the path, without putting it into a collection. */
+/** Finds the job of the path, without adding it to a collection. */
 export async function findJob(context: RequestContext, parts: LookupParts): Promise<ReportJob> {
   const id = jobIdOf(context);
   const access = await parts.jobs.read(id, undefined, now(parts), context.signal);
@@ -50,6 +50,6 @@ export async function findJob(context: RequestContext, parts: LookupParts): Prom
   return access.job;
 }
 
-/** What is asked of a job whose files are not there: it waits, runs, failed or has expired. */
+/** The error when a job has no files, because it waits, runs, failed or has expired. */
 export const hasNoFiles = ({ id, status }: Pick<ReportJob, 'id' | 'status'>): HttpError =>
   forbidden(`report job ${id} is ${status}; only a complete one has files`);

@@ -1,4 +1,4 @@
-// Report jobs of the caller's collection, and single jobs by id: the list, details, notes, leaving, queueing again.
+// The report jobs of the caller's collection, and single jobs by id: list, details, notes, removal, requeueing.
 
 import { parseQueryJobId } from '../../engine/model/report/query-job.ts';
 import type { UserMeta } from '../../engine/model/report/report-job.ts';
@@ -120,7 +120,7 @@ async function list(context: RequestContext, { collections }: JobsParts): Promis
   const user = callersCollection(context);
   const { query_job_id: asked } = context.query;
   const queryId = asked === undefined ? undefined : parseQueryJobId(String(asked));
-  // No query job has such an id, so no job is of it.
+  // No query job has a malformed id, so no report job belongs to it.
   if (asked !== undefined && !queryId) return context.jsonList(none());
   const entries = collections.list(user, { queryId }, context.signal);
   const shown = async function* () {
@@ -148,7 +148,7 @@ async function show(context: RequestContext, parts: JobsParts): Promise<void> {
   });
 }
 
-/** A user who has noted nothing has no notes. */
+/** Leaves out empty notes. */
 const userMeta = (meta: UserMeta = {}): { readonly userMeta?: UserMeta } =>
   Object.keys(meta).length === 0 ? {} : { userMeta: meta };
 

@@ -1,5 +1,5 @@
-// POST /link-guest: a user takes over what they collected as a guest. The guest's own token is the proof: the number of a
-// guest can be guessed.
+// POST /link-guest: moves a guest's collection to the user who calls. The guest's token is the proof, because a guest's number
+// can be guessed.
 
 import { parseUserId } from '../../engine/model/ids.ts';
 import type { ReportCollections } from '../../engine/ports/report-jobs.ts';
@@ -16,7 +16,7 @@ import { LinkGuestChecks, LinkGuestRequest } from './schema.ts';
 
 export interface LinkGuestParts {
   readonly collections: Pick<ReportCollections, 'handOver'>;
-  /** Of the guest's token; the one that the front end verifies its callers with. */
+  /** Verifies the guest's token, in the same way as the front end verifies its callers. */
   readonly verify: TokenVerifier | undefined;
 }
 
@@ -57,7 +57,7 @@ export function linkGuestRoute(parts: LinkGuestParts): Route {
   };
 }
 
-/** A token that is not accepted proves nothing; that it cannot be looked at just now is another matter. */
+/** A rejected token becomes 403. Other errors, such as keys that cannot be read now, are passed on. */
 async function guestOf(token: string, { verify }: LinkGuestParts): Promise<Caller> {
   if (!verify) throw forbidden(NOT_PROVED);
   try {

@@ -1,4 +1,4 @@
-// What administrators do with report jobs: have them expire before their time, and see which failed.
+// Routes for administrators of report jobs: let jobs expire early, and list failed jobs.
 
 import type { FailedReport, ReportExpiry, ReportJobs } from '../../engine/ports/report-jobs.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
@@ -60,7 +60,7 @@ export function maintenanceRoutes(parts: MaintenanceParts): readonly Route[] {
 }
 
 async function expireAll(context: RequestContext, { expiry, clock }: MaintenanceParts): Promise<void> {
-  // What ends from now on stays: there is an end to this.
+  // Jobs that end from now on are left alone, so this loop terminates.
   const before = now({ clock });
   let expired = 0;
   for (let batch = BATCH; batch === BATCH; expired += batch) batch = await expiry.expire(before, BATCH, context.signal);

@@ -1,4 +1,4 @@
-// The routes of the report job service, with everything they stand on handed in (docs/contract/report.md).
+// The routes of the report job service (docs/contract/report.md). The caller passes in everything that they depend on.
 
 import { type HealthOptions, healthRoute } from '../kernel/pipeline/ops.ts';
 import type { Route } from '../kernel/pipeline/route.ts';

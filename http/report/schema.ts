@@ -1,5 +1,5 @@
-// What comes in and goes out of the report job service (docs/contract/report.md). Bodies are checked by these schemas where they
-// tell enough.
+// The schemas of requests and responses of the report job service (docs/contract/report.md). The `...Checks` schemas check
+// bodies as far as a schema can; the others describe them.
 
 import type { TSchema } from 'typebox';
 import { BLAST_CONFIG_SCHEMA } from '../../engine/model/report/blast-config.ts';
@@ -9,10 +9,10 @@ import { Type } from '../kernel/openapi/schema-node.ts';
 
 const CLOSED = { additionalProperties: false } as const;
 
-/** Ids in one request for statuses. */
+/** Most ids in one request for statuses. */
 export const MAX_IDS = 10_000;
 
-/** Either case comes in, lower case goes out. */
+/** Requests may use either case; responses use lower case. */
 const JobId = Type.String({ minLength: 32, maxLength: 32, pattern: '^[\\dA-Fa-f]{32}$' });
 const Status = Type.Enum([...REPORT_STATUSES]);
 const ResolvedBlastConfig = Type.Unsafe({ ...BLAST_CONFIG_SCHEMA, required: ['formatType'] });
@@ -27,7 +27,7 @@ export const UserMeta = Type.Object(
 
 const orNull = (schema: TSchema): TSchema => Type.Optional(Type.Union([schema, Type.Null()]));
 
-/** As it is checked: the id and the configuration are looked at by what knows more of them. */
+/** The schema that checks the body. The id and the configuration are checked in detail elsewhere (create.ts). */
 export const CreateChecks = Type.Object(
   {
     queryJobID: Type.String(),

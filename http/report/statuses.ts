@@ -1,4 +1,4 @@
-// POST /statuses: how far many jobs are, in one request.
+// POST /statuses: the statuses of many jobs in one request.
 
 import { parseReportJobId, type ReportStatus } from '../../engine/model/report/report-job.ts';
 import type { ReportJobs } from '../../engine/ports/report-jobs.ts';

@@ -1,12 +1,12 @@
-// What users note about jobs, as bodies have it. A field that is null is an absent one, but in a patch, where null clears.
+// The notes of users about jobs, as in request bodies. A null field counts as absent, except in a patch, where null clears it.
 
 import type { UserMetaChange } from '../../engine/model/report/report-job.ts';
 import { withoutNulls } from '../kernel/bodies/body.ts';
 
-/** Of a user's notes that were checked: nulls are no part of them. */
+/** The notes in a checked body, without nulls. */
 export const givenMeta = (value: unknown): UserMetaChange => withoutNulls(metaOf(value)) as UserMetaChange;
 
-/** As a change, in which null clears: all of the notes, or one of them. */
+/** The notes as a change. Null clears one of the notes, or all of them. */
 export const changedMeta = (value: unknown): UserMetaChange =>
   value === null ? { summary: null, description: null } : metaOf(value);
 

@@ -34,7 +34,7 @@ t.test('up installs the demo dataset, with threads, PostgreSQL from the path, an
   const [postgres] = globSync('/usr/lib/postgresql/*/bin/postgres');
   if (postgres === undefined) throw new Error("Debian's package postgresql is missing");
   const args = ['up', '--data', 'data', '--port-base', base];
-  const first = await started(user, [...args, '--demo'], { PATH: dirname(postgres) }, /^Ctrl-C ends it$/);
+  const first = await started(user, [...args, '--demo'], { PATH: dirname(postgres) }, /^press Ctrl-C to stop$/);
   t.match(first.out(), /^dataset \S+: accepted after \d+ ms, installed \d+ ms later$/m);
   t.match(first.out(), /^AlphaDB: files .*, 5000 rows in alphadb_data\.genelist$/m);
 

@@ -11,7 +11,7 @@ import { shellSession } from '../support/shell-session.ts';
 /** What a clone does not have (.gitignore). */
 const NOT_CLONED = new Set(['node_modules', '.tap', 'coverage', 'dist', '.git']);
 
-t.test('the demo runs from nothing but the sources, and press Ctrl-C to stop', async (t) => {
+t.test('the demo runs from nothing but the sources, and Ctrl-C ends it', async (t) => {
   const dir = await tempDir(t);
   const [sources, data] = [join(dir, 'longshore'), join(dir, 'data')];
   await cp(ROOT, sources, { recursive: true, filter: (path) => !NOT_CLONED.has(basename(path)) });

@@ -1,5 +1,5 @@
-// The changes of one catalog write as pieces of one statement: an update of the dataset that hangs on the fence, and
-// CTEs that hang on the update.
+// Builds the statement of a catalog write: an update of the dataset that depends on the fence, and CTEs that depend on the
+// update.
 
 import type { DatasetId } from '../../model/ids.ts';
 import type { CatalogChange, ObjectVersion, StoredShare, SyncPart } from '../../ports/catalog.ts';
@@ -8,7 +8,7 @@ import { storableText } from '../postgres/storable-text.ts';
 import { type Assignments, documentColumns, replaceLinks } from './dataset-document.ts';
 import { type FileFolderName, replaceFiles } from './dataset-files.ts';
 
-/** CTEs after `fence`. A statement cannot touch a row twice: of two changes of the same thing the last counts. */
+/** CTEs that follow `fence`. A statement cannot change a row twice, so of two changes of the same thing the last one wins. */
 export function changeCtes(
   dataset: DatasetId,
   changes: readonly CatalogChange[],
@@ -23,7 +23,7 @@ export function changeCtes(
     ctes.push(...parts.ctes);
   }
   if (distinct.every(({ set }) => OF_STEPS.has(set))) return [DATASET_IS_THERE, ...ctes];
-  // Without columns to set, the update still proves that the dataset is there.
+  // Without columns to set, the update still checks that the dataset exists.
   const assignments = Object.keys(columns).length > 0 ? columns : { row_version: 'row_version' };
   const set = Object.entries(assignments).map(([column, expression]) => `${column} = ${expression}`);
   return [
@@ -33,9 +33,9 @@ export function changeCtes(
   ];
 }
 
-/** What the steps of an install write, and nobody but the lanes: rows beside the dataset's own, the most frequent writes. */
+/** Written by the steps of an install, so only by lanes: the most frequent writes. They do not change the dataset's own row. */
 const OF_STEPS: ReadonlySet<CatalogChange['set']> = new Set(['install', 'attempt', 'attemptOver']);
-/** In the place of the update: a new version of the dataset's row, with all its metadata, would be written for nothing. */
+/** Used instead of the update, which would write a new version of the dataset's row, with all its metadata, for nothing. */
 const DATASET_IS_THERE = `changed as materialized (
   select d.dataset_id from dataset d join fence f on d.dataset_id = f.dataset_id for key share of d)`;
 
@@ -117,7 +117,7 @@ function stateColumn({ state, from }: Extract<CatalogChange, { set: 'state' }>, 
   return from === undefined ? to : `case when d.state = ${parameters.add(from, 'text')} then ${to} else d.state end`;
 }
 
-/** The columns that hold which version of a part the cache reflects. */
+/** The columns for the version of a part that the cache reflects. */
 export const syncColumns = (part: SyncPart, version: ObjectVersion, parameters: SqlParameters): Assignments => ({
   [`${part}_etag`]: parameters.add(version.etag, 'text'),
   [`${part}_modified_ms`]: parameters.add(version.modified.getTime(), 'bigint'),

@@ -1,4 +1,4 @@
-// The catalog in the cache DB. Each write is one statement that checks the dataset's lease and changes rows, or neither.
+// The catalog in the cache DB. Each statement that writes also checks the dataset's lease, and changes nothing without it.
 
 import type { DatasetId, TargetId } from '../../model/ids.ts';
 import type { DatasetMetadata } from '../../model/metadata.ts';
@@ -42,7 +42,10 @@ export class PostgresCatalog implements Catalog {
     return row && datasetRecord(row);
   }
 
-  /** A dataset that is being received counts as known: its metadata is put before it is accepted. */
+  /**
+   * Does nothing when the dataset is known. One that is being received counts as known, because its metadata is put before it
+   * is accepted.
+   */
   async register(
     at: DatasetAddress,
     metadata: DatasetMetadata,
@@ -52,12 +55,12 @@ export class PostgresCatalog implements Catalog {
   ): Promise<void> {
     await this.#db.transaction(async (sql) => {
       const added = await this.#add(sql, at, metadata, bytesToCount(changes), lease, signal);
-      // A statement cannot change the row that it adds.
+      // A second statement, because a statement cannot change a row that it inserts.
       if (added) await this.#change(sql, at.dataset, lease, changes, signal);
     }, signal);
   }
 
-  /** False when the dataset was there, or is being received. */
+  /** Returns false when the dataset exists or is being received. */
   async #add(
     sql: Sql,
     at: DatasetAddress,
@@ -130,7 +133,7 @@ export class PostgresCatalog implements Catalog {
   }
 }
 
-/** Runs the CTEs as one statement, under the fence; what the condition `done` says afterwards. */
+/** Runs the CTEs as one statement. Throws when the lease is lost. Returns the value of the condition `done`. */
 async function fenced(
   sql: Sql,
   dataset: DatasetId,
@@ -147,8 +150,8 @@ async function fenced(
 }
 
 /**
- * Undefined when the changes say what is kept. Otherwise the sweep counts it from a listing; until then what was uploaded
- * stands for all of it.
+ * Undefined when the changes list the kept objects. Otherwise the sweep counts them from a listing. Until then, the size of the
+ * uploaded files is counted instead.
  */
 function bytesToCount(changes: readonly CatalogChange[]): number | undefined {
   if (changes.some(({ set }) => set === 'kept')) return undefined;

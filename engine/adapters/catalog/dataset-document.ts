@@ -1,5 +1,5 @@
 // A dataset's metadata as rows: the whole document, the columns that queries need, its targets and publications.
-// Metadata of compatible systems may be odd; what does not fit a column is left out here, the document keeps it.
+// Metadata of compatible systems may have unexpected values. Those that do not fit a column stay in the document only.
 
 import { type DatasetId, revisionNumber } from '../../model/ids.ts';
 import { type DatasetMetadata, originalOf, type Publication, serialiseMetadata } from '../../model/metadata.ts';
@@ -11,7 +11,7 @@ import { storableJson, storableText } from '../postgres/storable-text.ts';
 /** Column name to SQL expression. */
 export type Assignments = Readonly<Record<string, string>>;
 
-/** The columns of `dataset` that follow from the metadata. */
+/** The columns of `dataset` that are derived from the metadata. */
 export function documentColumns(dataset: DatasetId, metadata: DatasetMetadata, parameters: SqlParameters): Assignments {
   const created = new Date(metadata.created);
   const { root, revision } = lineage(dataset, metadata);
@@ -33,7 +33,7 @@ export function documentColumns(dataset: DatasetId, metadata: DatasetMetadata, p
 }
 
 /**
- * CTEs that add the dataset and its links; `added` holds its id when it was not there yet.
+ * CTEs that insert the dataset and its links. The CTE `added` returns its id if it was inserted, and no row if it existed.
  * @param from `from` clause (and `where`) with one row when the dataset may be added, none otherwise
  */
 export function insertDataset(
@@ -57,7 +57,7 @@ export function insertDataset(
   ];
 }
 
-/** CTEs that make targets and publications those of the metadata; `from` names a CTE with the dataset's id. */
+/** CTEs that replace targets and publications with those of the metadata. `from` names a CTE with the dataset's id. */
 export function replaceLinks(metadata: DatasetMetadata, from: string, parameters: SqlParameters): string[] {
   const { types, identifiers } = publications(metadata);
   const targets = parameters.add(targetsOf(metadata), 'text[]');
@@ -88,7 +88,7 @@ function insertLinks(metadata: DatasetMetadata, from: string, parameters: SqlPar
   ];
 }
 
-/** Our revisions are `{root}_{n}`; those of compatible systems are known by the history in their metadata alone. */
+/** Our revisions are named `{root}_{n}`. Those of compatible systems can only be found in the history in their metadata. */
 function lineage(dataset: DatasetId, metadata: DatasetMetadata): { root: DatasetId; revision: number } {
   const history = metadata.revisionHistory;
   const place = history?.revisions.findIndex((entry) => entry.revisionId === dataset) ?? -1;
@@ -98,10 +98,10 @@ function lineage(dataset: DatasetId, metadata: DatasetMetadata): { root: Dataset
   };
 }
 
-/** The stored word; unknown ones of foreign documents are private. */
+/** The visibility to store. Unknown values in foreign documents become private. */
 export function storedVisibility(visibility: string): StoredVisibility {
   const known = STORED_VISIBILITIES.find((word) => word === visibility);
-  // The computed word of the API, as some older documents hold it.
+  // Some older documents contain `controlled`, which the API computes.
   return known ?? (visibility === 'controlled' ? 'protected' : 'private');
 }
 

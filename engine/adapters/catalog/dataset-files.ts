@@ -1,4 +1,4 @@
-// File rows of a dataset: what was uploaded, what would be installed, documents and properties.
+// The file rows of a dataset: uploaded files, files to install, documents and properties.
 
 import type { FileEntry } from '../../model/metadata.ts';
 import type { SqlParameters } from '../postgres/sql-parameters.ts';
@@ -7,7 +7,7 @@ import { storableText } from '../postgres/storable-text.ts';
 export const FILE_FOLDER_NAMES = ['upload', 'install', 'document', 'property'] as const;
 export type FileFolderName = (typeof FILE_FOLDER_NAMES)[number];
 
-/** CTEs that make the folder hold these files and no others; `from` names a CTE with the dataset's id. */
+/** CTEs that replace the files of a folder. `from` names a CTE with the dataset's id. */
 export function replaceFiles(
   folder: FileFolderName,
   files: readonly FileEntry[],
@@ -26,7 +26,7 @@ export function replaceFiles(
   ];
 }
 
-/** The CTE that adds files; of two with one name the last counts. */
+/** The CTE that adds files. If two have the same name, the last one wins. */
 export function insertFiles(
   folder: FileFolderName,
   files: readonly FileEntry[],

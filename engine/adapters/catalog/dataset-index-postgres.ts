@@ -1,5 +1,5 @@
-// Which datasets the cache DB knows, page by page. Each page is one short statement on an index: nothing is held between
-// two of them, however long the caller takes.
+// Lists the datasets of the cache DB page by page. Each page is one short statement on an index. No transaction or cursor stays
+// open between pages, however long the caller takes.
 
 import type { DatasetId, TargetId, UserId } from '../../model/ids.ts';
 import { type DatasetAddress, datasetPrefix } from '../../model/object-key.ts';
@@ -8,10 +8,13 @@ import type { ObjectVersion } from '../../ports/catalog.ts';
 import type { DatasetIndex, IndexedDataset, RetiredDataset, RetiredState } from '../../ports/dataset-index.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 
-/** Word for word the expression of the index dataset_store_order. */
+/** Must be exactly the expression of the index dataset_store_order. */
 const STORE_ORDER = `(d.owner_id::text || '/' || d.dataset_id || '/') collate "C"`;
 
-/** Selected, the bounds are unknown to the planner: one plan wherever a page begins, and none that sorts what is left. */
+/**
+ * The bounds are subqueries, so the planner does not know their values. It then uses one plan for every page, and never a plan
+ * that sorts the remaining rows.
+ */
 const PAGE = `
   select d.dataset_id, d.owner_id::text as owner_id, d.state, d.type_name, d.type_version, d.install_targets,
     d.upload_status, d.import_status, d.meta_etag, d.meta_modified_ms, d.data_etag, d.data_modified_ms,
@@ -21,7 +24,7 @@ const PAGE = `
 
 const TARGETS_COLUMN = `array(select t.target_id from dataset_target t where t.dataset_id = d.dataset_id) as targets`;
 
-/** The second condition repeats that of the index dataset_not_live, which a plan for any state could not tell. */
+/** `state <> 'live'` repeats the predicate of the index dataset_not_live: a generic plan cannot derive it from `state = $1`. */
 const RETIRED = `
   select d.dataset_id, d.owner_id::text as owner_id, d.state, ${TARGETS_COLUMN}
   from dataset d where d.state = $1 and d.state <> 'live' and d.dataset_id > $2
@@ -68,7 +71,7 @@ export class PostgresDatasetIndex implements DatasetIndex {
     signal: AbortSignal,
   ): Promise<readonly IndexedDataset[]> {
     signal.throwIfAborted();
-    // Every address is greater than the empty text.
+    // The empty string sorts before every address.
     const from = after ? datasetPrefix(after) : '';
     const rows = await this.#db.query<PageRow>(PAGE, [from, limit], 'dataset-index-page');
     return rows.map(indexed);
@@ -113,6 +116,6 @@ function indexed(row: PageRow): IndexedDataset {
   };
 }
 
-/** Undefined where the part was never synced. */
+/** Undefined when the part was never synced. */
 const versionOf = (etag: string | null, modifiedMs: number | null): ObjectVersion | undefined =>
   etag === null || modifiedMs === null ? undefined : { etag, modified: new Date(modifiedMs) };

@@ -1,4 +1,4 @@
-// One dataset of the cache DB as a record: the columns to select, children aggregated in the same row, and its reading.
+// Reads a dataset of the cache DB as a record: the columns to select, with child rows aggregated, and the conversion.
 
 import type { DatasetId, TargetId, UserId } from '../../model/ids.ts';
 import type { DatasetState, ImportStatus, InstallKind, InstallStatus, UploadStatus } from '../../model/status.ts';
@@ -17,10 +17,10 @@ const SYNC_COLUMNS = `
   d.meta_etag, d.meta_modified_ms, d.data_etag, d.data_modified_ms, d.shares_etag, d.shares_modified_ms`;
 
 /**
- * To select from `dataset d`. Metadata comes as text, because JSON numbers of the driver would lose digits of ids. Installs
- * come as lines of fields, `target kind status [messages]`, with the messages as JSON: ten of them are most of what a
- * dataset of a listing costs, and as JSON they cost the server a quarter more and the reader twice as much. Targets are
- * letters, digits, `-` and `_`, and JSON has no raw tab or new line.
+ * Columns to select from `dataset d`. Metadata is selected as text, because the driver's JSON numbers would lose digits of ids.
+ * Installs are lines of tab-separated fields, `target kind status [messages]`, with the messages as JSON. Ten installs are most
+ * of the cost of a dataset in a listing. As JSON, they would cost the server a quarter more and the reader twice as much. The
+ * format is unambiguous: targets consist of letters, digits, `-` and `_`, and JSON contains no raw tab or newline.
  */
 export const SHOWN_COLUMNS = `
   d.dataset_id, d.owner_id::text as owner_id, d.state, d.metadata::text as metadata,
@@ -29,10 +29,10 @@ export const SHOWN_COLUMNS = `
       || case i.messages when '{}' then '' else E'\\t' || array_to_json(i.messages)::text end, E'\\n'
       order by i.target_id, i.kind) from install_status i where i.dataset_id = d.dataset_id) as installs`;
 
-/** What is shown, and what the reconciler compares. */
+/** The shown columns, and those that the reconciler compares. */
 export const DATASET_COLUMNS = `${SHOWN_COLUMNS},${SYNC_COLUMNS}`;
 
-/** Also from `dataset d`: who the dataset was offered to. */
+/** Column to select from `dataset d`: the recipients that the dataset was offered to. */
 export const SHARES_COLUMN = `
   (select json_agg(json_build_object('recipient', s.recipient_id::text,
       'granted', s.offer is not distinct from 'grant', 'accepted', s.receipt is not distinct from 'accept')
@@ -64,7 +64,7 @@ export function datasetRecord(row: DatasetRow): DatasetRecord {
   return { ...shownRecord(row, installRecords), sync: syncVersions(row) };
 }
 
-/** @param installsOf reads lines of installs */
+/** @param installsOf parses the lines of installs */
 export function shownRecord(
   row: ShownRow,
   installsOf: (lines: string) => readonly InstallRecord[],
@@ -80,7 +80,7 @@ export function shownRecord(
   };
 }
 
-/** For a list, where most datasets have the statuses of the one before: those are read once. */
+/** A parser for lists, where most datasets have the same installs as the one before. It parses equal lines only once. */
 export function installsReader(): (lines: string) => readonly InstallRecord[] {
   let last = { lines: '', records: [] as readonly InstallRecord[] };
   return (lines) => {

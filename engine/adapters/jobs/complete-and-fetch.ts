@@ -1,5 +1,5 @@
-// Calls the database function complete_and_fetch_jobs (engine/adapters/migrations/cache/): writes completions and claims jobs, or
-// does one of both, in one statement.
+// Calls the database function complete_and_fetch_jobs (engine/adapters/migrations/cache/). In one statement it writes
+// completions, claims jobs, or does both.
 
 import type { LaneName } from '../../model/event.ts';
 import type { DatasetId, UserId } from '../../model/ids.ts';
@@ -18,9 +18,9 @@ import { storableJson } from '../postgres/storable-text.ts';
 const COMPLETE_AND_FETCH =
   'select * from complete_and_fetch_jobs($1, $2::interval, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)';
 
-/** SQLSTATE deadlock_detected: the whole statement was rolled back, and the other participants went on. */
+/** SQLSTATE deadlock_detected: our statement was rolled back as a whole, and the other transaction continued. */
 const DEADLOCK = '40P01';
-/** Each attempt costs the server its deadlock_timeout, one second. */
+/** A deadlock costs the server its deadlock_timeout, one second. */
 const DEADLOCK_ATTEMPTS = 3;
 
 interface ClaimedRow {
@@ -38,7 +38,7 @@ interface ClaimedRow {
   readonly traceparent: Traceparent | null;
 }
 
-/** Comes after the claimed jobs. */
+/** The last row of the result, after the claimed jobs. */
 interface LastRow {
   readonly id: null;
   readonly blocked: boolean;
@@ -87,7 +87,7 @@ async function repeatedAfterDeadlock(db: Sql, values: readonly unknown[]): Promi
   }
 }
 
-/** As the function takes it. */
+/** A completion in the form that the database function expects. */
 const completionOf = ({ job, outcome }: JobCompletion) => ({
   ...{ id: job.id, dataset: job.dataset, token: job.lease.token },
   ...outcomeOf(outcome),

@@ -29,7 +29,7 @@ interface JobRow {
   readonly message: string | null;
 }
 
-/** What a move writes beside the state: columns and their values. */
+/** The columns that a move writes in addition to the state, with their values. */
 type Written = readonly (readonly [column: string, value: unknown])[];
 
 export class PostgresHandlerJobs implements HandlerJobs {
@@ -43,7 +43,7 @@ export class PostgresHandlerJobs implements HandlerJobs {
 
   register(job: NewHandlerJob, signal: AbortSignal): Promise<boolean> {
     return this.#db.transaction(async (sql) => {
-      // Two registrations of an id that nobody has yet would both find nothing to lock.
+      // Row locks are not enough: two concurrent registrations of a new id would find no row to lock.
       await sql.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [job.jobId]);
       const [running] = await sql.query('select from handler_job where job_id = $1 and holder is not null for update', [
         job.jobId,
@@ -78,7 +78,7 @@ export class PostgresHandlerJobs implements HandlerJobs {
     const written = [['state', move.to] as const, ...writtenBy(move, this.#instance.id)];
     const sets = written.map(([column], i) => `${column} = $${i + 4}`);
     const rows = await this.#db.query(
-      // One that waits is anybody's; one that runs is its process's.
+      // Any process may move a waiting job, but only its holder may move a running one.
       `update handler_job set ${sets.join(', ')}
        where id = $1 and state = any ($2) and (holder = $3 or holder is null and job_id is not null)
        returning id`,

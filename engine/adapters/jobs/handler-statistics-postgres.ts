@@ -1,4 +1,4 @@
-// What the handler service has done so far, in the cache DB.
+// The statistics of the handler service, in the cache DB.
 
 import type { HandlerCounts, HandlerStatistics } from '../../ports/handler-jobs.ts';
 import type { Postgres } from '../postgres/postgres.ts';
@@ -21,7 +21,7 @@ export class PostgresHandlerStatistics implements HandlerStatistics {
 
   async add(counts: HandlerCounts, signal: AbortSignal): Promise<void> {
     await this.#db.transaction(async (sql) => {
-      // In the order of their keys, so that two processes that add at once do not wait for each other in a circle.
+      // Every process locks the rows in the order of their keys, to avoid deadlocks.
       const statuses = Object.keys(counts.byStatus).map(Number).sort();
       if (statuses.length > 0)
         await sql.query(

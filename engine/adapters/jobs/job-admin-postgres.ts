@@ -6,7 +6,7 @@ import type { JobAdmin, JobFilter, JobList, JobPage, JobState, RetryResult } fro
 import type { Postgres } from '../postgres/postgres.ts';
 import { JOB_CHANNEL } from './jobs-postgres.ts';
 
-/** One row at least, which without a job says how many there are. A dead job's run_at is infinite. */
+/** Returns at least one row: when the page is empty, a row without a job holds the total. A dead job's run_at is infinite. */
 const LIST = `
 with matching as (
   select count(*) as total from job where ($1::text is null or lane = $1) and ($2::text is null or state = $2))
@@ -18,8 +18,8 @@ select m.total, j.* from matching m left join lateral (
 order by j.id`;
 
 /**
- * The job's row stays locked to the end: its lane cannot claim it, so nobody else writes what is opened again. A status
- * that is not the job's failure is not touched; that an install may have begun (`started`) stays true.
+ * The job's row is locked until the statement ends. Its lane cannot claim the job meanwhile, so nobody else writes the statuses
+ * that are reset here. We reset only statuses that show the job's failure. `started` is kept: the install may have begun.
  */
 const RETRY = `
 with found as materialized (

@@ -1,4 +1,4 @@
-// The job table on PostgreSQL. Completing and claiming are one round trip (complete-and-fetch.ts); waking lanes is here.
+// The job table on PostgreSQL. Completing and claiming take one round trip (complete-and-fetch.ts). This file wakes the lanes.
 //
 // A lane is woken
 //   - by a job that was enqueued for it or put back;
@@ -16,11 +16,11 @@ import type { Postgres, Sql } from '../postgres/postgres.ts';
 import type { PostgresInstance } from '../postgres/postgres-instance.ts';
 import { completeAndFetchJobs, type Fetched } from './complete-and-fetch.ts';
 
-/** Heard with the lane's name when it may have claimable jobs; complete_and_fetch_jobs notifies it, too. */
+/** Notified with the name of a lane that may have claimable jobs; complete_and_fetch_jobs notifies it, too. */
 export const JOB_CHANNEL = 'longshore_job';
-/** Requests in one statement; more are sent in turn. */
+/** Most requests in one statement. */
 const ENQUEUE_BATCH = 5_000;
-/** Timers cannot wait longer than 24 days; looking once a day costs nothing. */
+/** Node's timers cannot wait longer than 24 days, and an extra claim once a day costs nothing. */
 const LONGEST_TIMER_MS = 86_400_000;
 
 const ENQUEUE = `
@@ -53,7 +53,7 @@ select lane,
     filter (where state in ('queued', 'delayed') and run_at <= now())) * 1000)::bigint, 0) as "oldestMs"
 from job group by lane`;
 
-/** Puts jobs into the table, within the caller's transaction when `sql` is one; lanes are woken by the commit. */
+/** Inserts jobs into the table, within the caller's transaction if `sql` is one. The commit wakes the lanes. */
 export async function enqueueJobs(sql: Sql, requests: readonly JobRequest[]): Promise<void> {
   const newest = [...newestOfEach(requests)];
   for (let from = 0; from < newest.length; from += ENQUEUE_BATCH) {
@@ -78,9 +78,9 @@ export class PostgresJobs implements Jobs {
   readonly #alarms = new Map<LaneName, { readonly at: number; readonly cancel: () => void }>();
   /** Lanes whose last claim left due jobs behind. */
   readonly #blocked = new Set<LaneName>();
-  /** The owner of the lane's last claimed job. The next turn is that of the owner after it. */
+  /** For each lane, the owner of the last claimed job. The owner after it has the next turn. */
   readonly #lastOwners = new Map<LaneName, UserId>();
-  /** How often leases were released, as far as this process knows. */
+  /** Number of lease releases that this process knows of. */
   #releases = 0;
 
   constructor(db: Postgres, instance: PostgresInstance, clock: Clock) {
@@ -95,8 +95,8 @@ export class PostgresJobs implements Jobs {
   }
 
   /**
-   * A lane that lost a lease without noticing may be given the same job again, with a higher token. After a failure it
-   * is not known whether the statement was carried out: give the same completions again, those written are ignored.
+   * A lane that lost a lease without noticing may receive the same job as a duplicate, with a higher token. After a failure,
+   * the statement may or may not have been executed. Pass the same completions again: those already written are ignored.
    */
   async completeAndFetch(
     done: readonly JobCompletion[],
@@ -104,7 +104,7 @@ export class PostgresJobs implements Jobs {
     signal: AbortSignal,
   ): Promise<readonly ClaimedJob[]> {
     signal.throwIfAborted();
-    // Others would take jobs claimed now for a dead process's.
+    // Without a connection, other processes consider this one dead and would claim its new jobs again.
     const limit = this.#instance.connected ? claim.limit : 0;
     if (done.length === 0 && limit <= 0) return [];
     const releases = this.#releases;
@@ -118,7 +118,7 @@ export class PostgresJobs implements Jobs {
       if (limit > 0) this.#noteLook(claim.lane, fetched, releases);
       return fetched.claimed;
     } finally {
-      // A claim sees what its own completions released.
+      // The lane that made this claim has already seen the leases that its own completions released.
       if (done.length > 0) this.#noteRelease(limit > 0 ? claim.lane : undefined);
     }
   }
@@ -172,7 +172,7 @@ export class PostgresJobs implements Jobs {
     if (this.#releases !== releasesBefore) this.#wake(lane);
   }
 
-  /** The earliest time wins. A time that has become too early costs one claim that finds nothing. */
+  /** Keeps the earliest time. If that job is gone by then, the wake costs one empty claim. */
   #wakeAfter(lane: LaneName, ms: number): void {
     const at = this.#clock.now() + Math.min(ms, LONGEST_TIMER_MS);
     const alarm = this.#alarms.get(lane);

@@ -1,4 +1,4 @@
-// Migrations of the cache database: the engine's memory first, the catalog after it.
+// Migrations of the cache database.
 
 import { programFolder } from '../../runtime/program-files.ts';
 import { loadMigrations } from './load.ts';

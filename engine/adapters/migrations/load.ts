@@ -1,4 +1,4 @@
-// Migrations kept as files: `NNNN-name.sql` in one folder, from 0001 without gaps.
+// Loads the migrations of a folder: files named `NNNN-name.sql`, from 0001 without gaps.
 
 import { defect } from '../../runtime/failure.ts';
 import type { TextFolder } from '../../runtime/program-files.ts';
@@ -6,7 +6,7 @@ import type { Migration } from './migrations.ts';
 
 const FILE = /^([0-9]{4})-([a-z0-9-]+)\.sql$/;
 
-/** The migrations of a folder in order. A file with another name, a gap or a number given twice is refused. */
+/** Returns the migrations in order. Throws when a file has another name, or when a number is missing or occurs twice. */
 export async function loadMigrations(folder: TextFolder): Promise<readonly Migration[]> {
   const files = (await folder.names()).toSorted();
   return Promise.all(

@@ -1,4 +1,4 @@
-// Numbered SQL files, each applied once, in its own transaction, under an advisory lock, remembered with a checksum.
+// Applies numbered SQL files: each once, in its own transaction, under an advisory lock. Their checksums are stored.
 
 import { createHash } from 'node:crypto';
 import { Failure } from '../../runtime/failure.ts';
@@ -11,23 +11,23 @@ export interface Migration {
   readonly sql: string;
 }
 
-/** Numbers of migrations by what is the matter with them; nothing is when all are empty. */
+/** Numbers of migrations, by how schema and program differ. All lists are empty when the schema is up to date. */
 export interface MigrationState {
-  /** {@link migrate} would apply them. */
+  /** Not applied yet; {@link migrate} would apply them. */
   readonly missing: readonly number[];
-  /** Applied with another checksum: the schema was made by an unreleased version. */
+  /** Applied with another checksum: the schema was created by an unreleased version. */
   readonly changed: readonly number[];
   /** Applied by a newer program. */
   readonly unknown: readonly number[];
 }
 
-/** Any number; the same for every process, so that two starting at once take turns. */
+/** An arbitrary number, the same in every process, so that two processes that start at the same time take turns. */
 const LOCK = 7_305_001;
 
 /**
- * Brings a schema up to date and returns the numbers applied now. `schema` must be a checked identifier; inside the
- * files every name is unqualified (the search path is the schema). Released files never change, so a schema whose checksums
- * differ was made by an unreleased version and is refused. So is one that is newer than this program.
+ * Brings a schema up to date and returns the numbers applied by this call. `schema` must be a checked identifier. Names in the
+ * files are unqualified: the search path is the schema. Released files never change, so a schema whose checksums differ was
+ * created by an unreleased version and is refused. A schema that is newer than this program is refused, too.
  */
 export function migrate(
   db: Postgres,
@@ -38,7 +38,7 @@ export function migrate(
   return migrateTelling(db, schema, migrations, () => {}, signal);
 }
 
-/** As {@link migrate}; tells after each migration how many are applied now, those of earlier runs included. */
+/** Like {@link migrate}. After each migration it calls `tell` with the number applied so far, including earlier runs. */
 export async function migrateTelling(
   db: Postgres,
   schema: string,
@@ -90,7 +90,7 @@ export async function migrateTelling(
   return applied;
 }
 
-/** What {@link migrate} would find; changes nothing. */
+/** Compares the schema with the program. Changes nothing. */
 export async function migrationState(
   sql: Sql,
   schema: string,

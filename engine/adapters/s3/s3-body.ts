@@ -1,5 +1,5 @@
-// The body of an answer of the S3 store as a stream of ours: one that ends early, falls silent or is aborted fails with
-// what happened. A reader that takes its time costs nothing: only while we wait for the store does its deadline run.
+// The body of an S3 response as a stream. If the response ends early, stalls or is aborted, the stream fails with the reason.
+// A slow reader does not cause a timeout: the deadline runs only while we wait for the store.
 
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
@@ -9,12 +9,12 @@ import { s3Fault } from './s3-fault.ts';
 
 export interface S3BodyOptions {
   readonly what: string;
-  /** Longest silence. */
+  /** Longest time without data from the store. */
   readonly idleMs: number;
   readonly clock: Clock;
 }
 
-/** Read ahead. */
+/** Bytes to read ahead. */
 const HELD_BYTES = 256 * 1024;
 
 export class S3Body extends Readable {
@@ -28,7 +28,7 @@ export class S3Body extends Readable {
     this.#response = response;
     this.#options = options;
     this.#signal = signal;
-    // An abort before anybody reads must not end the process; who reads later is told all the same.
+    // Without a listener, an abort before the first read would crash the process. Later readers still get the error.
     this.on('error', () => {});
     signal.addEventListener('abort', this.#abort, { once: true });
     response.on('error', (error) => this.#cutOff(error));
@@ -58,7 +58,7 @@ export class S3Body extends Readable {
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     this.#endWait();
     this.#signal.removeEventListener('abort', this.#abort);
-    // Read to its end, the connection is free for others; otherwise it is closed.
+    // If the response was read to its end, the connection can be reused. Otherwise we close it.
     if (!this.#response.readableEnded) this.#response.destroy();
     done(error);
   }

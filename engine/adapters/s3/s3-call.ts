@@ -1,10 +1,10 @@
-// One call to the S3 store. The client library knows neither signals nor deadlines. We give it a transport that
-// finds the current call, which cuts the connection when its signal aborts or its deadline passes.
-//   open       the signal and the deadline of the step under way end it
-//   committed  the store has all that it needs: an abort now leaves it a short grace to say what became of it, because
-//              nothing that we could do would undo the change
-//   cut        the connection is gone; `fault` says why
-//   handed on  the answer's body belongs to somebody else, who closes it
+// One call to the S3 store. The client library supports neither signals nor deadlines. We give it a transport that finds the
+// current call. The call closes the connection when its signal aborts or its deadline passes.
+//   open       an abort, or the deadline of the current step, closes the connection
+//   committed  the store is about to receive the last bytes, so we cannot undo the change. After an abort the store has a
+//              short grace period to respond.
+//   cut        the connection is closed; `fault` holds the reason
+//   handed on  somebody else reads and closes the response body
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type ClientRequest, type IncomingMessage, request as plainRequest, type RequestOptions } from 'node:http';
@@ -15,18 +15,18 @@ import type { Clock } from '../../runtime/time.ts';
 
 export interface S3Times {
   readonly connectMs: number;
-  /** From the end of a request to the head of its answer. */
+  /** From the end of a request to the head of its response. */
   readonly answerMs: number;
-  /** Silence of the store while bytes are under way in either direction. */
+  /** Longest time without progress while bytes are transferred in either direction. */
   readonly idleMs: number;
-  /** What an abort leaves to a change that the store has got in full. */
+  /** How long an abort waits for the response to a committed change. */
   readonly graceMs: number;
 }
 
 export const S3_TIMES: S3Times = { connectMs: 10_000, answerMs: 60_000, idleMs: 60_000, graceMs: 5_000 };
 
 export interface S3CallOptions {
-  /** Named in every failure: what was being done to which object where. */
+  /** Named in every failure: the operation, the object, the bucket and the store. */
   readonly what: string;
   readonly times: S3Times;
   readonly clock: Clock;
@@ -36,7 +36,7 @@ type Answered = (response: IncomingMessage) => void;
 
 const current = new AsyncLocalStorage<S3Call>();
 
-/** What the client library sends its requests by. */
+/** The transport of the client library. */
 export const s3Transport: Exclude<ClientOptions['transport'], undefined> = {
   request: (...args: readonly unknown[]) => {
     const call = current.getStore();
@@ -70,17 +70,17 @@ export class S3Call implements Disposable {
     return this.#options.times;
   }
 
-  /** Why it was cut off; undefined while it was not. */
+  /** The reason why the connection was closed; undefined while it is not. */
   get fault(): unknown {
     return this.#fault;
   }
 
-  /** HTTP status of the last answer. */
+  /** HTTP status of the last response. */
   get status(): number | undefined {
     return this.#status;
   }
 
-  /** The connection had been idle and was closed from the other side before the store said anything. */
+  /** True when the call reused an idle connection and there was no response: the server had probably closed it. */
   get wasStale(): boolean {
     return this.#request?.reusedSocket === true && this.#status === undefined && this.#fault === undefined;
   }
@@ -111,18 +111,18 @@ export class S3Call implements Disposable {
     return request;
   }
 
-  /** The store has this long for its next step; replaces what it had. */
+  /** Starts a deadline for the store's next step, in place of the current one. */
   expect(ms: number, next: string): void {
     this.#endStep();
     this.#endStep = this.#limit(ms, next);
   }
 
-  /** The next step is not the store's. */
+  /** Stops the deadline while we do not wait for the store. */
   rest(): void {
     this.#endStep();
   }
 
-  /** Before the last byte of a change goes out; throws when that is not wanted any more. */
+  /** Call it before the last bytes of a change are sent. Throws the fault when the connection was cut. */
   commit(): void {
     if (this.#fault !== undefined) throw this.#fault;
     this.#committed = true;
@@ -133,12 +133,12 @@ export class S3Call implements Disposable {
     this.#request?.destroy(asError(reason));
   }
 
-  /** The answer's body outlives the call. */
+  /** Keeps the connection open after the call, for a reader of the response body. */
   handOn(): void {
     this.#handedOn = true;
   }
 
-  /** The signal aborted. */
+  /** Called when the signal aborts. */
   handleEvent(): void {
     if (!this.#committed) this.cut(this.#signal.reason);
     else this.#endGrace = this.#limit(this.#options.times.graceMs, 'whether it was done, which is unknown now', true);
@@ -149,7 +149,7 @@ export class S3Call implements Disposable {
     this.#endStep();
     this.#endConnect();
     this.#endGrace();
-    // Of a call that ran to its end nothing is left; any other must not go on alone.
+    // Has no effect on a finished request. An unfinished one must not continue without its call.
     if (!this.#handedOn) this.#request?.destroy();
   }
 

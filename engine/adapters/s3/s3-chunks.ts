@@ -1,18 +1,18 @@
-// What is put, as chunks with a deadline each: the store has to take a chunk before long, the source may take its time.
-// The last chunk is held back until the source has ended as announced, so that a source that fails, or is longer or
-// shorter than it said, has never been sent whole.
+// The body of a put as chunks. The store has a deadline to accept each chunk; the source has none. The last chunk is held
+// back until the source has ended with the announced size. So if the source fails or has another size, the store never
+// receives a complete object.
 
 import { rejected, transient } from '../../runtime/failure.ts';
 import { codeOf } from '../directory/directory-store-fault.ts';
 import type { S3Call } from './s3-call.ts';
 
 /**
- * Of bytes at hand, so that each has its own deadline: a store that takes less than this in the time that it may be idle is
- * given up. With 256 KiB an upload takes a tenth more of the processor.
+ * Bytes in memory are sent in slices of this size, each with its own deadline. If the store accepts less than one slice
+ * within `idleMs`, the call fails. Slices of 256 KiB would cost a tenth more CPU per upload.
  */
 const SLICE_BYTES = 1024 * 1024;
 
-/** @param size is what the request was told; anything else is `rejected` */
+/** @param size the content length of the request; a source of another size is `rejected` */
 export async function* lastHeldBack(
   key: string,
   source: AsyncIterable<Uint8Array | string>,
@@ -35,7 +35,7 @@ export async function* lastHeldBack(
   if (held) yield held;
 }
 
-/** The source's own chunks. What goes wrong with it is the reason of the failure, whatever the connection makes of it. */
+/** The source's chunks. If the source fails, the call fails with the source's error, whatever the connection reports. */
 async function* announced(
   key: string,
   source: AsyncIterable<Uint8Array | string>,
@@ -58,7 +58,7 @@ async function* announced(
   }
 }
 
-/** @param commits false when more has to be said before an object is there */
+/** @param commits false for a part of a multipart upload, which does not create an object by itself */
 export async function* slicesOf(
   bytes: Uint8Array,
   call: S3Call,
@@ -73,7 +73,7 @@ export async function* slicesOf(
   if (bytes.length === 0 && commits) call.commit();
 }
 
-/** A source that closed before its end was given up by whoever feeds it, who knows why. */
+/** Maps a source's error. A source that closes early was ended by its producer, which has handled the reason: `transient`. */
 export function sourceFault(key: string, error: unknown): unknown {
   return codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE'
     ? transient(`the source of ${key} closed before its end`, { cause: error })

@@ -1,6 +1,6 @@
-// The bucket of an S3 store (Amazon's, MinIO, Ceph) over the `minio` client, which signs requests, finds the region and
-// knows path style from virtual hosts. What it holds whole in memory or repeats by itself is not used: requests go out one
-// by one through calls (s3-call.ts), bodies as streams.
+// A bucket of an S3 store (Amazon S3, MinIO, Ceph), accessed with the `minio` client. The client signs requests, finds the
+// region, and builds path-style or virtual-host addresses. We do not use its methods that buffer whole objects or retry on
+// their own. We send one request at a time through an S3 call (s3-call.ts) and stream the bodies.
 
 import { Agent, type IncomingMessage } from 'node:http';
 import { Agent as TlsAgent } from 'node:https';
@@ -10,18 +10,18 @@ import { type Clock, systemClock } from '../../runtime/time.ts';
 import { S3_TIMES, S3Call, type S3Times, s3Transport } from './s3-call.ts';
 import { s3Fault } from './s3-fault.ts';
 
-/** Plain data: it goes to threads. */
+/** Plain data, because it is sent to worker threads. */
 export interface S3Options {
   readonly host: string;
   readonly port: number;
   readonly bucket: string;
   readonly accessKey: string;
   readonly secretKey: string;
-  /** Undefined: plain HTTP. `ca` is PEM, instead of the system's authorities. */
+  /** Undefined: plain HTTP. `ca` is in PEM format and replaces the system's certificate authorities. */
   readonly tls: { readonly ca?: string; readonly rejectUnauthorized: boolean } | undefined;
-  /** Undefined: the store is asked for it. */
+  /** Undefined: we ask the store for its region. */
   readonly region: string | undefined;
-  /** False: the bucket is part of the host's name. */
+  /** False: the bucket is part of the host name (virtual-host style). */
   readonly pathStyle: boolean;
 }
 
@@ -33,20 +33,20 @@ export interface S3Parts {
 export interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
   readonly key?: string;
-  /** Encoded. */
+  /** URL-encoded. */
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Statuses that are an answer; any other is a fault. */
+  /** The expected HTTP statuses. Any other status is an error. */
   readonly answers: readonly number[];
 }
 
-/** What goes out with a request. Asked for once. */
+/** The body of a request. `chunks` is called once. */
 export interface S3Payload {
   readonly bytes: number;
   readonly chunks: (call: S3Call) => AsyncIterable<Buffer>;
 }
 
-/** Idle connections: below what servers allow, so that ours is the end that closes. */
+/** Idle timeout of kept connections. Shorter than what servers allow, so that we close first. */
 const KEPT_MS = 4_000;
 
 export class S3Connection implements Disposable {
@@ -77,18 +77,18 @@ export class S3Connection implements Disposable {
       retryOptions: { disableRetry: true },
       ...(region === undefined ? {} : { region }),
     });
-    // Payloads are streams whose hash is known only at their end, also without TLS.
+    // Without TLS the client requires the SHA-256 of a body before it is sent. For our streams it is known only at their end.
     this.#client.enableSHA256 = false;
   }
 
-  /** Its place and what is done there, for failures. */
+  /** Names the store, the bucket and the operation; for failure messages. */
   describe(what: string): string {
     return `${this.#where}: ${what}`;
   }
 
   /**
-   * Works with the client under the signal and the deadlines; a fault is one of ours. `repeatable`: once more when the
-   * connection turned out to have been closed while nobody used it.
+   * Runs `work` as one S3 call, which ends at the signal or at a deadline. Its errors are mapped by {@link s3Fault}. A
+   * `repeatable` call is retried once when the server had closed the idle connection that it used.
    */
   async call<T>(
     what: string,
@@ -100,7 +100,7 @@ export class S3Connection implements Disposable {
     using call = new S3Call({ what: described, times: this.times, clock: this.clock }, signal);
     try {
       return await call.run(async () => {
-        // Kept: the client forgets what it found after any error.
+        // We store the region because the client forgets it after any error.
         this.#client.region ??= await this.#client.getBucketRegionAsync(this.bucket);
         return await work(call, this.#client);
       });
@@ -110,7 +110,7 @@ export class S3Connection implements Disposable {
     }
   }
 
-  /** Sends a request within a call; the answer's body is the caller's to read. */
+  /** Sends a request within a call. The caller must read the response body. */
   async send(call: S3Call, client: Client, request: S3Request, payload?: S3Payload): Promise<IncomingMessage> {
     const { method, key, query, headers = {}, answers } = request;
     return await client.makeRequestStreamAsync(
@@ -129,8 +129,8 @@ export class S3Connection implements Disposable {
   }
 
   /**
-   * Asks the bucket something; the answer's body is the caller's to read. A refusal is tried once more: a listing of
-   * thousands of pages should not fail because the store was busy for one of them.
+   * Sends a bucket query. The caller must read the response body. We retry once when the store responds with an error, so that
+   * a listing of thousands of pages does not fail because the store was busy for one of them.
    */
   async query(call: S3Call, client: Client, query: string): Promise<IncomingMessage> {
     const request = { method: 'GET', query, answers: [200] } as const;
@@ -147,7 +147,7 @@ export class S3Connection implements Disposable {
   }
 }
 
-/** The body of an answer that is small by nature, as text. */
+/** Reads a response body as text. For small bodies only, because it is buffered. */
 export async function textOf(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);

@@ -1,11 +1,11 @@
-// What an error of the S3 store means, in words that name the bucket and what to check. What the store itself says is not
-// passed on beyond its code: with a wrong signature it quotes access key and signatures.
+// Maps errors of the S3 store to failures whose messages name the bucket and the settings to check. Of the store's own
+// message we keep only the error code: after a wrong signature, the message contains the access key and signatures.
 
 import { S3Error } from 'minio';
 import { defect, Failure, messageOf, transient } from '../../runtime/failure.ts';
 import { codeOf } from '../directory/directory-store-fault.ts';
 
-/** Nobody can use the bucket before an operator has changed something; meanwhile nothing may be lost. */
+/** Errors that an operator has to fix. They count as transient, so that no job is given up in the meantime. */
 const TO_MEND: Readonly<Record<string, string>> = {
   AccessDenied: 'it refuses access; check that the user of accessToken may read, write, remove and list there',
   AccountProblem: 'it refuses the account of accessToken',
@@ -19,21 +19,21 @@ const TO_MEND: Readonly<Record<string, string>> = {
   SignatureDoesNotMatch: 'it refuses secretKey; check accessToken and secretKey',
   XMinioStorageFull: 'it is full',
 };
-/** By status, where the answer has no code. */
+/** Used when a response has no error code. */
 const CODE_OF_STATUS: Readonly<Record<number, string>> = {
   301: 'PermanentRedirect',
   401: 'AccessDenied',
   403: 'AccessDenied',
   507: 'XMinioStorageFull',
 };
-/** The store asks for patience, or something between us and it found nobody. */
+/** The store is overloaded, or a proxy cannot reach it. */
 const AWAY_CODES = new Set(['SlowDown', 'ServiceUnavailable', 'RequestTimeout', 'OperationAborted']);
-/** Of a stream whose other end went away; other codes of this form tell of bugs. */
+/** Node's codes for a stream whose other end closed. Other `ERR_` codes indicate bugs. */
 const CUT_OFF = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END']);
 const REFUSED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
 const AWAY_STATUS = new Set([408, 429, 502, 503, 504]);
 
-/** The store's code and nothing else of what it said. */
+/** Holds the store's error code without its message. */
 class S3Code extends Error {
   readonly code: string;
 
@@ -44,8 +44,8 @@ class S3Code extends Error {
 }
 
 /**
- * @param what was being done to which object where
- * @param status of the last answer; undefined when there was none
+ * @param what the operation, the object, the bucket and the store
+ * @param status of the last response; undefined when there was none
  */
 export function s3Fault(error: unknown, what: string, status: number | undefined): unknown {
   if (error instanceof Failure) return error;
@@ -61,18 +61,18 @@ export function s3Fault(error: unknown, what: string, status: number | undefined
     if (status === undefined || status < 500) return defect(`${what}: ${messageOf(error)}`, { cause: error });
   }
   const said = code ?? `HTTP ${status}`;
-  // An answer of success may turn into a failure on its way.
+  // A response that starts with a success status may still report an error in its body, or be cut off.
   return status === undefined || status >= 500 || status < 300
     ? transient(`${what}: the store failed (${said})`)
     : defect(`${what}: the store refuses it (${said})`);
 }
 
-/** The code that an answer of the store carries. */
+/** The error code of a store's response. */
 export function s3Code(error: unknown): string | undefined {
   return error instanceof S3Error && typeof error.code === 'string' && error.code !== '' ? error.code : undefined;
 }
 
-/** Errors of sockets, names and certificates have a code of Node's; undefined for any other. */
+/** Maps errors of sockets, DNS and certificates, which have one of Node's error codes. Undefined for other errors. */
 function networkFault(error: unknown, what: string): Failure | undefined {
   const code = codeOf(error);
   if (code === undefined) return undefined;

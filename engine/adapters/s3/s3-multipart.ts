@@ -1,8 +1,8 @@
-// A put of unknown length: parts of a few MiB, one under way while the next is filled, so that memory stays at two of them.
-// A source that ends before its first part is full becomes a single put. Whatever goes wrong, the unfinished upload is removed.
-//   filling    bytes of the source go into a part
-//   sending    a part is under way; the next one is filled
-//   completing all parts are there: the store makes them one object
+// A put of unknown or large size, as a multipart upload. One part is sent while the next is filled, so two parts are in
+// memory. A source that ends before its first part is full becomes a single put. After a failure we remove the upload.
+//   filling     the source fills a part
+//   sending     a part is sent while the next one is filled
+//   completing  the store has all parts and joins them into one object
 
 import type { Readable } from 'node:stream';
 import type { Client } from 'minio';
@@ -29,15 +29,15 @@ interface SentPart {
 }
 
 const PART_BYTES = 8 * 1024 * 1024;
-/** The store takes 10,000 parts: after each 1,000 they become larger by the first size, which makes 430 GiB. */
+/** The store accepts 10,000 parts. Every 1,000 parts, they grow by `PART_BYTES`, so an object may have up to 430 GiB. */
 const SAME_SIZE_PARTS = 1_000;
 const MAX_PARTS = 10_000;
-/** The store copies the parts together. */
+/** Some stores copy all parts when an upload is completed. */
 const COMPLETE_MS = 10 * 60_000;
-/** Nobody waits for the removal of what was left. */
+/** Timeout for removing an unfinished upload. Short, because the put has failed and its caller is waiting. */
 const CLEAR_MS = 5_000;
 
-/** What was stored; the etag is empty where the store does not tell. */
+/** What was stored. The etag is empty if the store does not return one. */
 export interface Stored {
   readonly bytes: number;
   readonly etag: string;
@@ -53,7 +53,7 @@ export async function putParts(
 ): Promise<Stored> {
   using sender = new JoinedSignal(signal);
   const parts = partsOf(key, source, options);
-  // The source may have nothing to say for ever: neither an abort nor a part that fails waits for it.
+  // The source may never produce another chunk, so an abort or a failed part must not wait for it.
   const next = async (): Promise<Part | undefined> => (await unlessAborted(parts.next(), sender.signal)).value;
   const first = await next();
   if (!first || first.isLast) return putBytes(connection, key, first?.bytes ?? Buffer.alloc(0), signal);
@@ -78,7 +78,7 @@ export async function putParts(
   }
 }
 
-/** Stores bytes at hand as one object. */
+/** Stores bytes in memory as one object. */
 export async function putBytes(
   connection: S3Connection,
   key: string,
@@ -147,7 +147,7 @@ class MultipartUpload {
     });
   }
 
-  /** Removes the parts. What cannot be removed now is swept later. */
+  /** Removes the parts. If that fails, the sweep removes them later (s3-unfinished.ts). */
   async clear(): Promise<void> {
     const { bucket, clock } = this.#connection;
     using limit = deadline(clock, CLEAR_MS, undefined, () => new Error(`not within ${CLEAR_MS} ms`));
@@ -161,7 +161,7 @@ class MultipartUpload {
   }
 }
 
-/** The parts share two buffers: one is valid until the part after the next one is asked for. */
+/** The parts share two buffers: a part is valid until the part after the next one is requested. */
 async function* partsOf(
   key: string,
   source: AsyncIterable<Uint8Array | string>,
@@ -174,7 +174,7 @@ async function* partsOf(
   const current = (): Buffer => {
     const wanted = PART_BYTES * (Math.floor(made / SAME_SIZE_PARTS) + 1);
     let buffer = buffers[made % 2];
-    // Memory that is never written to is never taken from the system.
+    // The system does not commit memory that is never written, so a small object does not cost a whole part.
     if (buffer?.length !== wanted) buffer = buffers[made % 2] = Buffer.allocUnsafeSlow(wanted);
     return buffer;
   };
@@ -195,7 +195,7 @@ async function* partsOf(
     if (ownChunks && typeof chunk !== 'string') giveBack(chunk);
   }
   if (size !== undefined && bytes !== size) throw wrongSize(key, `${bytes} bytes`, size);
-  // An empty part is one only where it is the first: an object may be empty.
+  // An object may be empty, so an empty first part counts.
   if (held > 0 || made === 0) yield { bytes: current().subarray(0, held), isLast: true };
   return undefined;
 }

@@ -1,4 +1,4 @@
-// The reading half of the S3 store. Worker threads open this one.
+// The read operations of the S3 store. Worker threads open only these.
 
 import type { IncomingMessage } from 'node:http';
 import type { ByteRange, ObjectInfo, ObjectReader, OpenObject } from '../../ports/object-store.ts';
@@ -17,7 +17,7 @@ import {
   wholeSeconds,
 } from './s3-listing.ts';
 
-/** Reads the bucket; makes no request before it is asked to. */
+/** Opens a reader of the bucket. Makes no request. */
 export function openS3Reader(options: S3Options, parts: S3Parts = {}): ObjectReader & Disposable {
   const connection = new S3Connection(options, parts);
   const reader = new S3Reader(connection);
@@ -66,7 +66,7 @@ export class S3Reader implements ObjectReader {
       true,
     );
     if (answer.statusCode === 200) return infoOf(key, answer, this.#connection.describe(what));
-    // An answer without body does not tell a missing object from a missing bucket.
+    // The response to a HEAD has no body, so a 404 may also mean that the bucket is missing. A GET shows which it is.
     const opened = await this.get(key, undefined, signal);
     opened?.body.destroy();
     return opened?.info;
@@ -146,7 +146,7 @@ export class S3Reader implements ObjectReader {
   }
 }
 
-/** From the head of an answer. */
+/** Object information from response headers. */
 function infoOf(key: string, { headers }: IncomingMessage, what: string): ObjectInfo {
   const { etag, 'last-modified': modified, 'content-length': length, 'content-range': part } = headers;
   const size = part === undefined ? Number(length) : Number(part.slice(part.lastIndexOf('/') + 1));

@@ -1,10 +1,10 @@
 // The object store in a bucket of S3, MinIO or Ceph. The store itself announces changes (bucket notifications), so there
 // is no journal.
 //
-// A put:    single request when the size is known and the store takes it, else parts (s3-multipart.ts); then the head is
-//           read, because an answer to a put does not say when the object was put
-// A remove: one request per key, because a request for many promises no order
-// A change that the store has got in full is not undone by an abort, which then waits a little for its end.
+// put     one request if the size is known and at most 5 GiB, otherwise a multipart upload (s3-multipart.ts). Then we read
+//         the head, because the response to a put does not contain the modification time.
+// remove  one request per key, because a request for several keys does not guarantee an order.
+// abort   does not undo a change that the store has received in full. It then waits briefly for the store's response.
 
 import { lstat, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -32,13 +32,13 @@ export interface S3StoreParts extends S3Parts {
   readonly log: Logger;
 }
 
-/** What S3 takes in one request. */
+/** S3's limit for a single put. */
 const MAX_SINGLE_BYTES = 5 * 1024 ** 3;
-/** Patience with the head of what was just put. */
+/** Timeout for reading the head after a put. */
 const HEAD_MS = 10_000;
 const READ_BYTES = 256 * 1024;
 
-/** The bucket must exist. No request is made before one is wanted. */
+/** The bucket must exist. The constructor makes no request. */
 export class S3Store implements ObjectStore, Disposable {
   readonly #connection: S3Connection;
   readonly #reader: S3Reader;
@@ -109,7 +109,7 @@ export class S3Store implements ObjectStore, Disposable {
     }
   }
 
-  /** Removes what dead processes left of puts, now and then; never fails for that. */
+  /** Removes unfinished uploads of dead processes, at most once an hour. A failed removal is logged. */
   sweep(signal: AbortSignal): Promise<void> {
     return this.#unfinished.sweep(signal);
   }
@@ -147,7 +147,7 @@ export class S3Store implements ObjectStore, Disposable {
 
   async #putStream(key: string, source: Readable, options: PutOptions, signal: AbortSignal): Promise<Stored> {
     const { size } = options;
-    // It is not read before the store is connected; what becomes of it meanwhile is told when it is.
+    // Nothing reads the source until the connection is open. If it fails before that, reading it reports the error.
     source.on('error', ignore);
     try {
       if (size === undefined || size > MAX_SINGLE_BYTES)
@@ -166,7 +166,7 @@ export class S3Store implements ObjectStore, Disposable {
     }
   }
 
-  /** Of what was put just now, which nothing undoes any more. */
+  /** Reads the head of an object that was just put. It takes no signal, because an abort can no longer undo the put. */
   async #headOf(key: string, { bytes, etag }: Stored): Promise<ObjectInfo> {
     const { clock } = this.#connection;
     const what = this.#connection.describe(`putting ${key}`);

@@ -1,12 +1,12 @@
-// Parts of puts that nobody will finish, because the process that made them is dead. Stores keep them for ever and charge
-// for them. Whose they are cannot be told, so a day is waited: no put of ours lasts so long.
+// Removes multipart uploads that were left by dead processes. Stores keep them forever and charge for them. We cannot tell
+// which process started an upload, so we wait for a day: none of our puts takes that long.
 
 import { messageOf } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
 import type { S3Connection } from './s3-connection.ts';
 
 const AGE_MS = 24 * 60 * 60 * 1000;
-/** Looked for at most so often, however often it is asked. */
+/** Shortest time between two sweeps. Calls in between do nothing. */
 const PERIOD_MS = 60 * 60 * 1000;
 
 export class UnfinishedUploads {
@@ -19,7 +19,7 @@ export class UnfinishedUploads {
     this.#log = log;
   }
 
-  /** Removes the old ones. What the store does not allow, or what fails, is logged: nothing depends on it. */
+  /** Removes old unfinished uploads. Logs failures instead of throwing, because nothing depends on the removal. */
   async sweep(signal: AbortSignal): Promise<void> {
     const { clock } = this.#connection;
     if (clock.now() < this.#dueAt) return;

@@ -1,5 +1,5 @@
-// Conditional and range requests (RFC 9110, 13 and 14). Tags are compared without their `W/`: a proxy that compresses our answers marks
-// the tag as weak, and the client sends it back so.
+// Conditional and range requests (RFC 9110, 13 and 14). We compare tags without their `W/`. A proxy that compresses our
+// responses marks the tag as weak, and the client sends it back in that form.
 
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -7,15 +7,15 @@ import type { ByteRange } from '../../../engine/ports/object-store.ts';
 import { preconditionFailed } from '../pipeline/errors.ts';
 
 export interface Validators {
-  /** In quotes. */
+  /** With its quotes. */
   readonly etag: string;
   readonly modified?: Date;
 }
 
-/** A tag for content that has no version of its own. */
+/** Computes a tag for content that has no version. */
 export const tagOf = (content: string | Uint8Array): string => `"${hash('sha256', content, 'base64url').slice(0, 27)}"`;
 
-/** True when the client has this content already: 304 instead of it. For GET and HEAD. */
+/** True when the client already has this content, so that the response is 304. For GET and HEAD. */
 export function isKnown(headers: IncomingHttpHeaders, { etag, modified }: Validators): boolean {
   const tags = headers['if-none-match'];
   if (tags !== undefined) return lists(tags, etag);
@@ -23,7 +23,7 @@ export function isKnown(headers: IncomingHttpHeaders, { etag, modified }: Valida
   return modified !== undefined && inSeconds(modified) <= since;
 }
 
-/** 412 when the client wants another version than this one: `If-Match`, for a download also `If-Unmodified-Since`. */
+/** Throws 412 when the client requires another version: by `If-Match` or, for a download, by `If-Unmodified-Since`. */
 export function requireMatch(headers: IncomingHttpHeaders, { etag, modified }: Validators): void {
   const tags = headers['if-match'];
   if (tags !== undefined) {
@@ -35,7 +35,7 @@ export function requireMatch(headers: IncomingHttpHeaders, { etag, modified }: V
     throw preconditionFailed(`If-Unmodified-Since: it was modified on ${modified.toUTCString()}`);
 }
 
-/** True when a range may be answered: no `If-Range`, or this very version is meant. */
+/** True when a range may be sent: there is no `If-Range`, or it names exactly this version. */
 export function isSameForRange(headers: IncomingHttpHeaders, { etag, modified }: Validators): boolean {
   const wanted = headers['if-range'];
   return wanted === undefined || wanted === etag || (modified !== undefined && wanted === modified.toUTCString());
@@ -46,7 +46,7 @@ const lists = (tags: string, etag: string): boolean =>
 
 const plain = (tag: string): string => tag.trim().replace(/^W\//, '');
 
-/** HTTP dates have no fractions. */
+/** Rounds down to seconds, because HTTP dates have no fractions. */
 const inSeconds = (date: Date): number => Math.floor(date.getTime() / 1000) * 1000;
 
 export type RangeAnswer =
@@ -54,7 +54,7 @@ export type RangeAnswer =
   | { readonly kind: 'part'; readonly range: Required<ByteRange> }
   | { readonly kind: 'unsatisfiable' };
 
-/** Several ranges, other units and nonsense are answered with the whole. */
+/** Parses one byte range. For several ranges, other units and malformed headers, the whole content is sent. */
 export function parseRange(header: string | undefined, size: number): RangeAnswer {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '');
   const [, first = '', last = ''] = match ?? [];

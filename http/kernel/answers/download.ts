@@ -1,4 +1,4 @@
-// Sends an object of the store: length, validators, one range, HEAD, a safe file name.
+// Sends an object of the store, with its length, validators and a safe file name. Supports HEAD and single ranges.
 
 import { create as contentDisposition } from 'content-disposition';
 import type { ByteRange, ObjectInfo, ObjectStore, OpenObject } from '../../../engine/ports/object-store.ts';
@@ -12,9 +12,9 @@ export interface DownloadOptions {
   readonly key: string;
   readonly contentType: string;
   readonly fileName: string;
-  /** False lets a browser show it under its name; `unsaid` says neither. */
+  /** The `Content-Disposition`: true (default) is `attachment`, false is `inline`, and `unsaid` sends no such header. */
   readonly attachment?: boolean | 'unsaid';
-  /** What a 404 says. */
+  /** The message of a 404. */
   readonly absent: string;
 }
 
@@ -31,7 +31,7 @@ export async function sendObject(context: RequestContext, store: Source, options
   response.setHeader('accept-ranges', 'bytes');
   response.setHeader('cache-control', 'private, no-cache');
   if (isKnown(request.headers, validators)) return context.empty(304);
-  // A range is of GET alone (RFC 9110, 14.2): HEAD tells of the whole.
+  // Ranges are defined for GET only (RFC 9110, 14.2). HEAD describes the whole content.
   const ranged = context.wantsBody && isSameForRange(request.headers, validators);
   const asked = ranged ? request.headers.range : undefined;
   const range = rangeOf(asked, info.size);
@@ -76,7 +76,7 @@ async function open(
   const opened = await store.get(info.key, range, signal);
   if (!opened) throw notFound(absent);
   if (opened.info.etag === info.etag) return opened;
-  // Put anew between head and get: lengths and tags of the two would be mixed.
+  // The object was replaced between head and get, so the headers set from its head would be wrong.
   opened.body.on('error', () => undefined).destroy();
   throw transient(`object ${info.key} was replaced while it was opened`);
 }

@@ -1,31 +1,31 @@
-// An answer that may be held until something else is safe: what is written goes out once a promise has settled.
-//   free     writes go through; nobody holds it
-//   armed    the first write asks, by its status, whether to wait
-//   holding  writes are kept in order; a writer is told to wait, so that it keeps no more than one piece
-//   free     again, after the promise settled: what was kept goes out
-// Whoever writes notices nothing but the time.
+// A response that can be held back until a promise has settled.
+//   free     writes go through
+//   armed    the first write asks, with the status, whether to wait
+//   holding  writes are buffered in order; `write` returns false, so that a writer waits after its first piece
+//   free     again, after the promise has settled: the buffered writes are sent
+// Writers notice only the delay.
 
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { SendRoom } from './sending.ts';
 
-/** What is to be waited for before an answer with this status goes out; undefined = nothing. It must not reject. */
+/** The promise to wait for before a response with this status is sent; undefined = none. It must not reject. */
 export type BeforeAnswer = (status: number) => Promise<void> | undefined;
 
 export class HeldResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
-  /** Of its listener, for bodies. */
+  /** The listener's memory bound for bodies. */
   room: SendRoom | undefined;
   #before: BeforeAnswer | undefined;
-  /** In their order, while it is holding. */
+  /** The buffered writes in order; set while holding. */
   #kept: (() => void)[] | undefined;
   #writerWaits = false;
   #settled: Promise<void> | undefined;
 
-  /** Asked once, when the answer begins. */
+  /** `before` is called once, when the response begins. */
   hold(before: BeforeAnswer): void {
     this.#before = before;
   }
 
-  /** What it is held for, if it is; resolves once what was kept is out. */
+  /** While holding, resolves once the buffered writes are sent; undefined otherwise. */
   get settled(): Promise<void> | undefined {
     return this.#kept && this.#settled;
   }
@@ -66,7 +66,7 @@ export class HeldResponse<Request extends IncomingMessage = IncomingMessage> ext
     const kept = this.#kept ?? [];
     this.#kept = undefined;
     for (const go of kept) go();
-    // Those that were told to wait go on; where the socket is full, it tells them itself.
+    // Lets the waiting writers continue. If the socket is full, the response emits `drain` itself later.
     if (this.#writerWaits && !this.writableNeedDrain && !this.destroyed) this.emit('drain');
   }
 }

@@ -1,23 +1,23 @@
-// JSON of any length as text, in constant memory: a list, an object with one list (a report), an object with one map. As with any
-// stream, a failure in the middle cuts the answer off, so that it cannot be taken for whole.
+// JSON of any length as text, in constant memory: a list, an object with one list (a report), or an object with one map. A
+// failure in the middle cuts the response off, so that clients cannot mistake it for a complete one.
 
 import { stringifyJson } from '../../../engine/model/json.ts';
 import { Items, startingWith } from '../../../engine/runtime/items.ts';
 import type { RequestContext } from '../pipeline/context.ts';
 
 /**
- * The media type of every JSON answer, errors included. Without parameters: JSON is UTF-8 by definition (RFC 8259, 8.1), and
- * deployed clients compare the header with this very text.
+ * The media type of every JSON response, errors included. It has no parameters: JSON is UTF-8 by definition (RFC 8259, 8.1),
+ * and deployed clients compare the header with exactly this text.
  */
 export const JSON_TYPE = 'application/json';
 
 const STREAMED = { 'content-type': JSON_TYPE, 'cache-control': 'no-store' };
 
-/** Characters gathered before they are handed on: one write for many small items. */
+/** Characters collected for a piece, so that many small items need one write. */
 const PIECE = 64 * 1024;
 
 /**
- * Nothing comes before the first item is there, so that a failure of the first can still be an ordinary error.
+ * Yields nothing before the first item, so that a failure of the first item can still become an ordinary error response.
  * @param counts called for each item
  */
 export function jsonListText(items: AsyncIterable<unknown>, counts: () => void = () => {}): Items<string> {
@@ -47,16 +47,16 @@ export interface ReportText {
   /** The member that holds the list. */
   readonly name: string;
   readonly items: AsyncIterable<unknown>;
-  /** The other members; asked for at the end. */
+  /** The other members; called at the end with the number of items. */
   readonly rest?: (count: number) => Readonly<Record<string, unknown>>;
 }
 
-/** Answers 200. */
+/** Sends a 200. */
 export function jsonReport(context: RequestContext, report: ReportText): Promise<void> {
   return context.textStream(STREAMED, context.inTurn(reportText(report)));
 }
 
-/** Nothing comes before the first items are there. */
+/** Yields nothing before the first items. */
 export function reportText({ head: before = {}, name, items, rest }: ReportText): Items<string> {
   let count = 0;
   const list = jsonListText(items, () => count++);
@@ -72,7 +72,7 @@ export function reportText({ head: before = {}, name, items, rest }: ReportText)
       return piece;
     }
     ended = true;
-    // What follows an object's opening brace, with a comma instead.
+    // The members without the opening brace; a comma replaces it.
     const tail = rest ? stringifyJson(rest(count)).slice(1) : '}';
     return tail === '}' ? tail : `,${tail}`;
   };
@@ -82,18 +82,18 @@ export function reportText({ head: before = {}, name, items, rest }: ReportText)
 type MapBatch = readonly (readonly [name: string, value: unknown])[];
 
 export interface MapText {
-  /** What comes before the map. */
+  /** The members before the map. */
   readonly head: Readonly<Record<string, unknown>>;
   /** The member that is the map. */
   readonly name: string;
-  /** Batch by batch; no name twice. */
+  /** The entries in batches. No name may occur twice. */
   readonly entries: AsyncIterable<MapBatch>;
 }
 
-/** A map of no more batches goes out whole. */
+/** A map with at most this many batches is sent as a whole. */
 const FEW_BATCHES = 4;
 
-/** Answers 200. */
+/** Sends a 200. */
 export async function jsonMapReport(context: RequestContext, map: MapText): Promise<void> {
   const { head, name } = map;
   const batches = map.entries[Symbol.asyncIterator]();
@@ -106,7 +106,7 @@ export async function jsonMapReport(context: RequestContext, map: MapText): Prom
   return context.textStream(STREAMED, context.inTurn(mapText({ head, name, entries: startingWith(begun, batches) })));
 }
 
-/** One piece for each batch; nothing comes before the first is there. */
+/** Yields one piece for each batch, and nothing before the first batch. */
 export async function* mapText({ head, name, entries }: MapText): AsyncGenerator<string, void, undefined> {
   const before = stringifyJson(head).slice(0, -1);
   let start = `${before}${before === '{' ? '' : ','}${JSON.stringify(name)}:{`;

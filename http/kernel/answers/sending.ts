@@ -1,11 +1,11 @@
-// Sends responses in pieces, in bounded memory: text that is made piece by piece, and bodies of objects.
+// Sends responses in pieces, in bounded memory: generated text, and bodies of objects.
 
 import type { ServerResponse } from 'node:http';
 import { finished, pipeline } from 'node:stream/promises';
 import type { DirectBody, OpenObject } from '../../../engine/ports/object-store.ts';
 import { giveBack } from '../../../engine/runtime/give-back.ts';
 
-/** The memory of a piece belongs to the caller again once the socket has accepted it. */
+/** Sends pieces. When the socket has accepted a piece, its memory belongs to the caller again. */
 export class Sending {
   readonly #response: ServerResponse;
   /** Rejects when the client disconnects or the request is aborted. */
@@ -27,7 +27,7 @@ export class Sending {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#response.write(piece, (error) => {
       if (!error) resolve();
-      // The client is gone: report it like any response that closed too soon.
+      // The client has disconnected. Report it like any response that closes too early.
       else this.#response.destroy();
     });
     return this.unlessBroken(promise);
@@ -49,8 +49,9 @@ export class Sending {
 }
 
 /**
- * Sends all pieces and ends the response. A failure of the pieces or an abort breaks it off. Each piece is encoded once, the next
- * one is requested when the socket has accepted it, and its memory is freed at once instead of by the garbage collector.
+ * Sends all pieces and ends the response. A failure of the pieces or an abort destroys the response. Each piece is encoded
+ * once. When the socket has accepted it, its memory is freed at once instead of by the garbage collector, and the next is
+ * requested.
  */
 export async function sendPieces(
   pieces: AsyncIterator<string>,
@@ -77,15 +78,15 @@ export async function sendPieces(
 const bytesOf = (piece: IteratorResult<string, unknown>): Buffer | undefined =>
   piece.done ? undefined : Buffer.from(piece.value);
 
-/** Lower bound of a piece. */
+/** Smallest piece. */
 const LEAST_BYTES = 8 * 1024;
 /** A piece takes at most this fraction of what is left. */
 const PART = 8;
 
 /**
- * Bounds the memory for bodies that a listener sends. A single download uses pieces of full size. When many run at once, each takes
- * a fraction of what is left, so that all together stay below `http.limits.maxUnsentSize`. Above that bound, the server would cut
- * off slow clients as if they read nothing.
+ * Bounds the memory for bodies that a listener sends. A single download uses pieces of full size. When many run at once, each
+ * takes a fraction of what is left, so that all together stay below `http.limits.maxUnsentSize`. Above that bound, the server
+ * would cut off slow clients as if they read nothing.
  */
 export class SendRoom {
   #free: number;
@@ -107,14 +108,14 @@ export class SendRoom {
   }
 }
 
-/** Of one read and one write: each read is a way to another thread and back. Smaller when many bodies are sent at once. */
+/** Bytes of a read and a write. Large, because each read goes to another thread and back. Smaller when many bodies are sent. */
 export const PIECE_BYTES = 512 * 1024;
 const BUFFERS = 2;
 
 /** @property room of the listener; absent = there is enough */
 export type BodyResponse = ServerResponse & { readonly room?: SendRoom | undefined };
 
-/** Ends the answer. A failure of the body, or an abort, breaks it off; both are destroyed then. */
+/** Sends the body and ends the response. A failure of the body or an abort destroys both. */
 export async function sendBody(
   { body, direct }: Pick<OpenObject, 'body' | 'direct'>,
   response: BodyResponse,
@@ -133,19 +134,19 @@ export async function sendBody(
 
 interface Piece {
   readonly buffer: Buffer;
-  /** What of the buffer is used; as much was taken of the room. */
+  /** The used part of the buffer. The same number of bytes was taken from the room. */
   readonly used: Buffer;
 }
 
 /**
- * Reads ahead into two buffers that take turns: one is filled while the socket takes the other. A socket mostly takes a piece at
- * once, while the thread waits. A read that begins only then, as a stream's does, has the disk and the network wait for each other,
- * and a large object takes a fifth longer. Memory that is used again leaves nothing for the collector.
+ * Reads ahead into two buffers: one is filled while the other is written to the socket. A stream begins the next read only
+ * after the write. Disk and network would wait for each other, and a large object would take a fifth longer. Reusing the
+ * buffers leaves nothing for the garbage collector.
  */
 class DirectSending {
   readonly #sending: Sending;
   readonly #room: SendRoom;
-  /** Taken of the room, and not given back. */
+  /** Bytes taken from the room and not yet given back. */
   #taken = 0;
 
   constructor(response: BodyResponse, signal: AbortSignal) {
@@ -159,7 +160,7 @@ class DirectSending {
     const askFor = (last?: Buffer): void => {
       const piece = this.#pieceOf(bytes - asked, last);
       const filled = fill(piece.used, asked).then(() => piece);
-      // Told when its turn comes, unless the answer breaks off before.
+      // The failure is reported when this piece is due, unless the response ends before.
       filled.catch(() => {});
       fills.push(filled);
       asked += piece.used.length;
@@ -175,18 +176,18 @@ class DirectSending {
         else buffers.push(buffer);
       }
       await this.#sending.end();
-      // Not when it broke off: what is being read or written then is still in use.
+      // Not after a failure: a buffer that is being read or written is still in use.
       for (const buffer of buffers) giveBack(buffer);
     } finally {
       this.#giveBackRoom(this.#taken);
     }
   }
 
-  /** @param last a buffer that is not in use, to be used again where its size does */
+  /** @param last an unused buffer, reused if its size is suitable */
   #pieceOf(left: number, last: Buffer | undefined): Piece {
     const length = this.#room.take(Math.min(PIECE_BYTES, left));
     this.#taken += length;
-    // At the end of a body the rest of a buffer is left alone.
+    // The last piece of a body may leave the rest of a buffer unused.
     const does = last && last.length >= length && (length === left || last.length <= 2 * length);
     if (last && !does) giveBack(last);
     const buffer = last && does ? last : Buffer.allocUnsafeSlow(length);

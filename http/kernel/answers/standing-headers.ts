@@ -1,12 +1,12 @@
-// Headers of every answer that tell browsers what not to do with it. No answer needs anything from elsewhere, so the policy
-// lets it load nothing. A route may set a policy of its own instead.
+// The security headers of every response. No response needs other resources, so the content security policy allows none. A
+// route may set another policy instead.
 
 export interface StandingSettings {
-  /** We are reached over TLS of our own; behind a proxy this is the proxy's to say. */
+  /** The listener itself uses TLS. A proxy that terminates TLS has to set the header itself. */
   readonly tls: boolean;
-  /** Every name below ours has TLS as well; false when absent. */
+  /** All subdomains use TLS as well; false when absent. */
   readonly subDomains?: boolean | undefined;
-  /** Origins whose pages may show an answer in a frame; false = none. */
+  /** Origins whose pages may show a response in a frame; false = none. */
   readonly framedBy: false | readonly string[];
 }
 
@@ -23,7 +23,7 @@ export function standingHeaders({ tls, subDomains, framedBy }: StandingSettings)
   };
 }
 
-/** `object-src` follows from `default-src`; checks of sites look for the word. */
+/** `default-src` already covers `object-src`, but website checkers look for the directive. */
 const policy = (framedBy: false | readonly string[]): string =>
   ["default-src 'none'", "object-src 'none'", "base-uri 'none'", "form-action 'none'", frameAncestors(framedBy)].join(
     '; ',

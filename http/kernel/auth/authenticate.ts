@@ -1,4 +1,4 @@
-// Finds out who calls, and refuses who may not (docs/contract/installer.md#authentication).
+// Identifies the caller, and refuses callers who may not call the route (docs/contract/installer.md#authentication).
 
 import type { IncomingMessage } from 'node:http';
 import { badRequest, forbidden, unauthorized } from '../pipeline/errors.ts';
@@ -12,25 +12,25 @@ export interface AuthSettings {
   readonly adminToken: string | undefined;
   /** Undefined refuses every user. */
   readonly verify: TokenVerifier | undefined;
-  /** Of the process: shared by its front ends, so that none is a way around it. */
+  /** One per process: its front ends share it, so that none bypasses the limit. */
   readonly guesses: TokenGuesses;
-  /** Whether tokens may make operators. */
+  /** Whether tokens may identify operators. */
   readonly operators: boolean;
-  /** `access_token` in the query of routes that allow it. */
+  /** Accepts `access_token` in the query, on routes that allow it. */
   readonly queryToken: boolean;
-  /** Told of every verified user, so that names can be shown to others (profile-memory.ts); does not reject. */
+  /** Called for every verified caller, so that names can be shown to others (profile-memory.ts). Must not reject. */
   readonly remember: (caller: Caller) => Promise<void>;
 }
 
 /**
- * Headers beside Authorization that may carry the token, with or without `Bearer`, in every service: deployed front ends
- * send them. Both spellings, since proxies drop names with `_`. Two tokens that differ are refused.
+ * Headers besides Authorization that may contain the token, with or without `Bearer`, in every service: deployed front ends
+ * send them. There are two spellings because proxies drop names with `_`. Different tokens in one request are refused.
  */
 const TOKEN_HEADERS = ['auth_key', 'auth-key'];
 
 const TAKES_ADMIN: ReadonlySet<Access> = new Set(['admin', 'user-or-admin', 'anyone-known']);
 
-/** @param known told who it is, also of somebody who is refused */
+/** @param known called with the caller, even if it is then refused */
 export async function authenticate(
   route: Route,
   request: IncomingMessage,
@@ -49,9 +49,9 @@ export async function authenticate(
 }
 
 /**
- * The caller in the role that the token gives for this route. An operator is an administrator wherever one may call. An
- * observer is one where reports are read, and a user everywhere else. To everybody else such a route is one for which they
- * have no token.
+ * Returns the caller in the role that its token gives for this route. An operator is an administrator on all routes that admit
+ * one. An observer is an administrator on admin routes that read, and a user on all others. For other users and guests, an
+ * admin route is refused as if there were no token.
  */
 function asOperator({ access, method }: Route, caller: Caller): Caller {
   if (caller.kind !== 'user' || !TAKES_ADMIN.has(access))
@@ -87,7 +87,7 @@ async function identify(
   return caller;
 }
 
-/** The one token of the request, wherever it stands. */
+/** The token of the request, wherever it is. Throws when there are several different ones. */
 function tokenOf(
   route: Route,
   { headers }: IncomingMessage,

@@ -1,5 +1,5 @@
-// The issuer's public keys, from its JWKS URL: kept for ten minutes, asked for again when a token names a key that is
-// not among them, but no more often than every half minute, and every few seconds while the issuer does not answer.
+// The issuer's public keys, from its JWKS URL. They are cached for ten minutes. When a token names an unknown key, they are
+// fetched again, at most every 30 s. While the issuer does not answer, they are requested at most every 5 s.
 
 import { createRemoteJWKSet, customFetch, errors, type FetchImplementation, type JWTVerifyGetKey } from 'jose';
 import { messageOf, transient } from '../../../engine/runtime/failure.ts';
@@ -9,11 +9,11 @@ const TIMING = { timeoutDuration: 5_000, cooldownDuration: 30_000, cacheMaxAge: 
 const AFTER_FAILURE_MS = 5_000;
 const MAX_BYTES = 1024 * 1024;
 
-/** A `transient` failure when the keys cannot be read; jose's own errors when none of them is the token's. */
+/** Rejects with a `transient` failure when the keys cannot be read, and with jose's own errors when no key fits the token. */
 export function keySet(url: string, clock: Clock): JWTVerifyGetKey {
   let quietUntil = 0;
   const patientFetch: FetchImplementation = async (address, options) => {
-    // While the issuer is away, every request would ask again and wait.
+    // Otherwise every request would wait for an issuer that does not answer.
     if (clock.now() < quietUntil) throw new Error('it did not answer a moment ago');
     try {
       return await boundedFetch(address, options);
@@ -33,13 +33,13 @@ export function keySet(url: string, clock: Clock): JWTVerifyGetKey {
   };
 }
 
-/** The keys are there, and none of them fits the token. */
+/** True when the keys could be read, but none fits the token. */
 const isVerdict = (error: unknown): boolean =>
   error instanceof errors.JWKSNoMatchingKey ||
   error instanceof errors.JWKSMultipleMatchingKeys ||
   error instanceof errors.JOSENotSupported;
 
-/** Like fetch, but fails unless the answer is a 200, and no answer may fill the memory. */
+/** Like fetch, but fails unless the status is 200 and the body is small enough. */
 const boundedFetch: FetchImplementation = async (url, options) => {
   const response = await fetch(url, options);
   if (response.status !== 200) throw new Error(`status ${response.status}`);

@@ -1,4 +1,4 @@
-// A token issuer of our own, for installations without one: a key pair in files, tokens made from the command line.
+// A local token issuer, for installations without one: a key pair in files, and tokens issued from the command line.
 
 import { exportPKCS8, exportSPKI, generateKeyPair, importPKCS8, SignJWT } from 'jose';
 

@@ -1,6 +1,6 @@
-// Keeps the profiles of users who call, so that their names can be shown to others; guests own nothing and are given
-// nothing, and the number of one may be that of a user. A missing profile is never a failure
-// (engine/ports/accounts.ts), so neither is one that could not be written.
+// Stores the profiles of users who call, so that their names can be shown to others. Guests are left out: they own nothing,
+// cannot be given access, and may have the same number as a user. A missing profile is never a failure
+// (engine/ports/accounts.ts), so a failed write is only logged.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Accounts, Profile } from '../../../engine/ports/accounts.ts';
@@ -10,12 +10,12 @@ import { type Clock, deadline } from '../../../engine/runtime/time.ts';
 import { unlessAborted } from '../../../engine/runtime/wait.ts';
 import type { Caller } from './caller.ts';
 
-/** Callers of which we know what we have written. */
+/** Most callers whose written profile we remember. */
 const MAX_KNOWN = 10_000;
 const WRITE_MS = 2_000;
 const AFTER_FAILURE_MS = 10_000;
 
-/** Resolves when the caller's profile is written, or could not be. Writes a profile once until it changes. */
+/** The function resolves when the profile is written, or when that failed. It writes a profile again only after a change. */
 export function profileMemory(
   accounts: Pick<Accounts, 'remember'>,
   clock: Clock,
@@ -26,9 +26,9 @@ export function profileMemory(
   return async (caller) => {
     if (caller.kind !== 'user') return;
     const { profile } = caller;
-    // A token without claims says nothing of the person: it must not wipe out what we know.
+    // A token without these claims must not erase the stored profile.
     if (!profile.firstName && !profile.lastName && !profile.email && !profile.affiliation) return;
-    // Mostly it is the same object: that of a token that was verified a moment ago.
+    // Fast in most cases, because the profile of a cached token is the same object.
     if (isDeepStrictEqual(known.get(caller.userId), profile) || clock.now() < quietUntil) return;
     using limit = deadline(clock, WRITE_MS, undefined, () => transient(`no response within ${WRITE_MS} ms`));
     try {

@@ -1,6 +1,6 @@
-// The secret that a plugin host, or another service without users, shares with its callers. Guesses are slowed down like those of
-// the Admin-Token, with one exception: an address that sent the right token is never held off. Otherwise a local account that
-// guesses could lock out the real caller on the same machine.
+// The secret that a plugin host, or another service without users, shares with its callers. Guesses are throttled like those of
+// the Admin-Token, with one exception: an address that has sent the right token is never throttled. Otherwise a local account
+// that guesses could lock out the real caller on the same machine.
 
 import type { IncomingMessage } from 'node:http';
 import { unauthorized } from '../pipeline/errors.ts';
@@ -11,13 +11,13 @@ import { sameSecret, type TokenGuesses } from './token-guesses.ts';
 export interface ServiceToken {
   /** Undefined: anyone may call. */
   readonly secret: string | undefined;
-  /** The service, as refusals name it. */
+  /** The name of the service in error messages. */
   readonly host: string;
-  /** The token's holder, as the audit trail and the log name it. */
+  /** The name of the caller in the audit trail and the log. */
   readonly machine: string;
 }
 
-/** Returns the caller for the audit trail. Throws 401 without the token, and 429 while the address is held off. */
+/** Returns the caller for the audit trail. Throws 401 without the token, and 429 while the address is throttled. */
 export function checkServiceToken(
   { secret, host, machine }: ServiceToken,
   request: IncomingMessage,

@@ -1,6 +1,6 @@
-// Slows down guesses of secrets: the Admin-Token and the tokens of services without users. Every wrong token is logged, never
-// the token itself. For each address, 20 wrong tokens are checked, then one more every 6 s. Any token beyond that is refused
-// with 429 without being checked, even the right one: otherwise guessing would not be slow.
+// Throttles guesses of secrets: the Admin-Token and the tokens of services without users. Every wrong guess is logged, but
+// never the token itself. For each address, 20 wrong tokens are checked, then one more every 6 s. Any token beyond that is
+// refused with 429 without being checked, even the right one: otherwise guessing would not be slow.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -19,12 +19,12 @@ interface Guesser {
   /** Tokens that will still be checked, as of `atMs`. */
   readonly left: number;
   readonly atMs: number;
-  /** The log already says that this address is held off. */
+  /** True when the log already has the message that this address is throttled. */
   readonly told: boolean;
 }
 
 export interface TokenGuessesOptions {
-  /** Behind one of our proxies, the address that the proxy saw counts. */
+  /** Behind one of our proxies, the address of the proxy's peer counts. */
   readonly isProxy: (address: string) => boolean;
   readonly clock: Clock;
   readonly log: Logger;
@@ -37,7 +37,7 @@ export class TokenGuesses {
   readonly #atOnce: number;
   /** By network, in the order of their last guess. */
   readonly #guessers = new Map<string, Guesser>();
-  /** Networks that sent the right token, most recent last. They are never held off. */
+  /** Networks that have sent the right token, most recent last. They are never throttled. */
   readonly #callers = new Set<string>();
 
   constructor(options: TokenGuessesOptions) {
@@ -60,7 +60,9 @@ export class TokenGuesses {
     throw tooMany(`too many wrong tokens came from this address: ${token}`, waitSeconds);
   }
 
-  /** Not logged for an address that has used up its guesses and is checked only because it sent the right token before. */
+  /**
+   * Counts a wrong token. Not logged for an address without guesses left, which was checked only because it is a known caller.
+   */
   wrong(request: IncomingMessage, { method, path }: Pick<Route, 'method' | 'path'>, token = 'Admin-Token'): void {
     const address = this.#addressOf(request);
     const network = peerOf(address);
@@ -69,7 +71,7 @@ export class TokenGuesses {
     if (left >= 1) this.#options.log.warn({ address, method, route: path, token }, 'a wrong token was refused');
   }
 
-  /** From now on this address is never held off. */
+  /** From now on this address is never throttled. */
   right(request: IncomingMessage): void {
     const network = peerOf(this.#addressOf(request));
     this.#callers.delete(network);
@@ -86,7 +88,7 @@ export class TokenGuesses {
     return clientAddress(request, this.#options.isProxy);
   }
 
-  /** As of now. Undefined if the network has all its guesses left. */
+  /** The guesses of a network as of now; undefined if it has all of them left. */
   #of(network: string): Guesser | undefined {
     const known = this.#guessers.get(network);
     if (!known) return undefined;
@@ -105,7 +107,7 @@ export class TokenGuesses {
   }
 }
 
-/** Compares digests, so that the time taken says nothing about the content or the length of the secret. */
+/** Compares digests, so that the time it takes reveals nothing about the content or length of the secret. */
 export function sameSecret(given: string, wanted: string): boolean {
   return timingSafeEqual(digest(given), digest(wanted));
 }

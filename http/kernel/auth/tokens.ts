@@ -10,7 +10,7 @@ import { type HttpError, unauthorized } from '../pipeline/errors.ts';
 import type { Caller, OperatorRole } from './caller.ts';
 import { keySet } from './key-set.ts';
 
-/** Never `none`, never HMAC: a public key must not do as a shared secret. */
+/** Never `none` and never HMAC, because a public key must not be accepted as a shared secret. */
 export const ALGORITHMS = ['ES256', 'ES384', 'ES512', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'EdDSA'];
 
 const CURVE_ALGORITHMS: Readonly<Record<string, string>> = {
@@ -23,14 +23,14 @@ export interface TokenSettings {
   readonly issuer: string;
   readonly audience?: string | undefined;
   readonly clockToleranceMs: number;
-  /** Absent = nobody's token makes an operator. */
+  /** Absent = no token identifies an operator. */
   readonly operators?: OperatorClaims | undefined;
 }
 
-/** Where the issuer's keys are. */
+/** The source of the issuer's keys. */
 export type TokenKeys = { readonly publicKeyPem: string } | { readonly jwksUrl: string };
 
-/** Rejects with 401 what is no good token, with a `transient` failure when the issuer's keys cannot be read. */
+/** Rejects with 401 for an invalid token, and with a `transient` failure when the issuer's keys cannot be read. */
 export type TokenVerifier = (token: string) => Promise<Caller>;
 
 interface KeySource {
@@ -38,7 +38,7 @@ interface KeySource {
   readonly key: JWTVerifyGetKey;
 }
 
-/** Throws when the public key is none. */
+/** Throws when the PEM is not a usable public key. */
 export function tokenVerifier(settings: TokenSettings, keys: TokenKeys, clock: Clock = systemClock): TokenVerifier {
   const source: KeySource =
     'jwksUrl' in keys ? { algorithms: ALGORITHMS, key: keySet(keys.jwksUrl, clock) } : oneKey(keys.publicKeyPem);
@@ -58,7 +58,7 @@ export function tokenVerifier(settings: TokenSettings, keys: TokenKeys, clock: C
     try {
       verified = await jwtVerify(token, source.key, { ...options, currentDate: new Date(nowMs) });
     } catch (error) {
-      // Anything but a verdict on the token: its issuer's keys are away, or there is a bug.
+      // Not a verdict on the token: the issuer's keys cannot be read, or there is a bug.
       if (error instanceof Failure || !(error instanceof errors.JOSEError)) throw error;
       throw unauthorized(refusal(error));
     }
@@ -80,7 +80,7 @@ function oneKey(pem: string): KeySource {
   return { algorithms: algorithmsOf(key), key: async () => key };
 }
 
-/** A key does for one family of algorithms; asked for another, the token is at fault. */
+/** The algorithms that a key is for. A token that names another one is refused. */
 function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string[] {
   switch (asymmetricKeyType) {
     case 'rsa':
@@ -98,7 +98,10 @@ function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): s
   throw rejected(`the public key of the token issuer is of type '${found}': RSA, P-256, P-384, P-521 or Ed25519`);
 }
 
-/** An issuer signs more than access tokens with one key: logout tokens, events, proofs of possession. Those say what they are. */
+/**
+ * An issuer may sign other tokens with the same key: logout tokens, security events, proofs of possession. Their `typ` names
+ * the kind, so we refuse them.
+ */
 function demandAccessType(typ: string | undefined): void {
   if (typ === undefined || /^(?:jwt|(?:application\/)?at\+jwt)$/i.test(typ)) return;
   const shown = JSON.stringify(typ).slice(0, MAX_SHOWN);
@@ -117,14 +120,14 @@ function callerOf(claims: JWTPayload, token: string, operators: OperatorClaims |
   if (!userId) throw unauthorized("the bearer token's claim 'sub' is no user id");
   const text = (name: string): string => (typeof claims[name] === 'string' ? claims[name] : '');
   const { guest, email_verified: verified } = claims;
-  // Both decide what somebody may do, so nothing is guessed: issuers write "false" and 0 as well.
+  // Both claims decide about permissions, so other types are refused and not converted: issuers also write "false" and 0.
   if (guest !== undefined && typeof guest !== 'boolean') throw badClaim('guest', guest, 'a boolean');
   if (verified !== undefined && verified !== true) throw badClaim('email_verified', verified, 'the boolean true');
   const profile = {
     userId,
     firstName: text('given_name'),
     lastName: text('family_name'),
-    // Invitations are redeemed by it, so it has to be the person's own.
+    // The address redeems invitations, so it must be verified.
     email: verified === true ? text('email') : '',
     affiliation: text('affiliation'),
   };
@@ -140,7 +143,7 @@ function badClaim(name: string, found: unknown, allowed: string): HttpError {
   return unauthorized(`the bearer token's claim '${name}' is ${shown}; expected ${allowed}, or no such claim`);
 }
 
-/** Some issuers write the id as a number; above 2^53 only its digits in the token are exact. */
+/** Some issuers write the id as a number. Above 2^53, only its digits in the token's text are exact. */
 function subjectOf({ sub }: { readonly sub?: unknown }, token: string): string {
   if (typeof sub === 'string') return sub;
   if (typeof sub !== 'number') return '';
@@ -159,12 +162,12 @@ interface Known {
 }
 
 /**
- * Who the bearers of tokens are that were verified a moment ago: to check a signature takes longer than most requests do otherwise.
- * A token is believed for a minute at most, and never after it expires, so a key that its issuer withdraws counts for a minute
- * more. Refusals are not kept.
+ * Caches the callers of verified tokens, because checking a signature takes longer than the rest of most requests. An entry is
+ * valid for a minute at most, and never after the token expires. So a key that its issuer withdraws may be accepted for another
+ * minute. Refusals are not cached.
  */
 export class TokenMemory {
-  /** By hash: tokens may be long, and should not lie about in memory. In order of age. */
+  /** Keyed by hash, because tokens may be long and should not stay in memory. Oldest first. */
   readonly #known = new Map<string, Known>();
 
   find(token: string, nowMs: number): Caller | undefined {
@@ -175,7 +178,7 @@ export class TokenMemory {
     return undefined;
   }
 
-  /** @param expiresMs when the token is no longer accepted */
+  /** @param expiresMs when the token expires, clock tolerance included */
   keep(token: string, caller: Caller, nowMs: number, expiresMs: number): void {
     const oldest = this.#known.keys().next();
     if (this.#known.size >= MAX_KNOWN && !oldest.done) this.#known.delete(oldest.value);
@@ -189,16 +192,16 @@ export class TokenMemory {
 
 const hashOf = (token: string): string => hash('sha256', token, 'base64');
 
-/** Operators are people: a claim of their tokens says so, in words that the configuration lists. */
+/** Operators are people with a certain claim in their tokens. The configuration lists the values of the claim. */
 export interface OperatorClaims {
-  /** Name of the claim, or a path with dots into claims that are objects. */
+  /** Name of the claim, or a dotted path into claims that are objects. */
   readonly claim: string;
-  /** Values that make an operator, and those that make an observer. */
+  /** Values that identify an operator, and those that identify an observer. */
   readonly operator: readonly string[];
   readonly observer: readonly string[];
 }
 
-/** Undefined for everybody else, and for a claim that is neither a text nor a list of texts. */
+/** The role that the claims give. Undefined if the claim has no listed value, or is neither a string nor a list of strings. */
 export function operatorRole(
   claims: Readonly<Record<string, unknown>>,
   settings: OperatorClaims | undefined,

@@ -1,5 +1,5 @@
-// Bodies that are not read whole: as a stream that a sink may destroy, or thrown away. Destroying the request itself closes its
-// connection, and with it the way for the answer that says why.
+// Bodies that are not read as a whole: as a stream that a sink may destroy, or discarded. Destroying the request itself would
+// close its connection, so the error response could not be sent.
 
 import type { IncomingMessage } from 'node:http';
 import { PassThrough, type Readable } from 'node:stream';
@@ -8,10 +8,10 @@ import { badRequest } from '../pipeline/errors.ts';
 
 const BUFFER_BYTES = 256 * 1024;
 
-/** Ends with the body; fails with 400 when that is cut off. What is not read of it is the server's to discard. */
+/** The body as a stream. It fails with 400 when the body is cut off. The server discards what is not read. */
 export function bodyStream(request: IncomingMessage): Readable {
   const body = new PassThrough({ highWaterMark: BUFFER_BYTES });
-  // Whoever reads it hears of it; until then nobody may be listening.
+  // There may be no reader yet, and an error without a listener would crash the process. Later readers still get it.
   body.on('error', () => undefined);
   const onClose = (): void => {
     if (!request.complete) body.destroy(badRequest('the body ended before its time'));
@@ -22,7 +22,7 @@ export function bodyStream(request: IncomingMessage): Readable {
     request.unpipe(body);
     request.pause();
   });
-  // A request without a body has ended before it begins.
+  // A request without a body has already ended.
   if (request.readableEnded) body.end();
   else if (request.destroyed) onClose();
   else request.pipe(body);
@@ -31,12 +31,13 @@ export function bodyStream(request: IncomingMessage): Readable {
 
 const LIMIT_BYTES = 64 * 1024 * 1024;
 const LIMIT_MS = 5_000;
-/** Once the answer is out, the platform hides the bytes it throws away: the socket has to be asked. */
+/** Interval of checks. After the response, Node discards the bytes without events, so we have to ask the socket. */
 const LOOK_MS = 20;
 
 /**
- * For an answer given before the body was read. A connection that is closed with bytes unread is reset, and the client may never
- * see the answer; so the rest is read and thrown away for a while first. Resolves when the body has ended, or after 64 MiB or 5 s of it.
+ * For a response that is sent before the body was read. Closing a connection with unread bytes resets it, and the client may
+ * never see the response. So we first read and discard the rest for a while. Resolves when the body has ended, or after 64 MiB
+ * or 5 s.
  */
 export function discardBody(request: IncomingMessage, clock: Clock): Promise<void> {
   const { socket } = request;
@@ -54,7 +55,7 @@ export function discardBody(request: IncomingMessage, clock: Clock): Promise<voi
     const end = (): void => {
       cancel();
       request.off('end', end).off('error', end);
-      // A request that was answered already is not told that its connection closed.
+      // After the response, Node does not tell the request that its connection was closed.
       socket.off('close', end);
       resolve();
     };

@@ -1,5 +1,5 @@
-// Small bodies, read whole under a bound. JSON that has a schema: 400 for what is no JSON or has the wrong top-level type, 422 with
-// every fault for the rest.
+// Reads small bodies as a whole, with a size limit. JSON is checked against a schema: 400 if it is not JSON or has the wrong
+// top-level type, 422 with all faults otherwise.
 
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
@@ -12,12 +12,12 @@ import { Faults } from '../input/faults.ts';
 import { compileSchema } from '../input/json-schema.ts';
 import { badRequest, tooLarge, unsupportedMedia } from '../pipeline/errors.ts';
 
-/** Of a JSON body, unless its reader says otherwise. */
+/** Default size limit of a JSON body. */
 const MAX_JSON_BYTES = 512 * 1024;
-/** Deeper nesting serves nothing but to overflow the stack of whoever walks it. */
+/** No request needs deeper nesting. It could only overflow the stack of recursive code. */
 const MAX_DEPTH = 64;
 
-/** The media type of a header such as `application/json; charset=utf-8`, in lower case; empty when there is none. */
+/** The media type in a header such as `application/json; charset=utf-8`, in lower case; empty when there is none. */
 export const mediaType = (contentType: string | undefined): string =>
   (contentType ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 
@@ -34,20 +34,20 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 export interface JsonBodyOptions {
   readonly maxBytes?: number;
-  /** The status for JSON that is no object; default 400. */
+  /** The status for JSON that is not an object; default 400. */
   readonly notAnObject?: 400 | 422;
 }
 
-/** An object that was sent, and what its schema says against it. The caller adds further faults and throws them. */
+/** A JSON object and its faults against the schema. The caller adds further faults and throws them. */
 export interface ReadBody<Body = JsonObject> {
-  /** Without fields that are null: they count as absent, also in objects within. */
+  /** Without null fields, which count as absent. Nested objects are treated in the same way, but not the items of lists. */
   readonly body: Partial<Body>;
   /** As it was sent, for patches in which null clears. */
   readonly given: JsonObject;
   readonly faults: Faults;
 }
 
-/** Makes a reader of objects. */
+/** Returns a reader of JSON objects. */
 export function jsonBody<Schema extends TSchema>(
   schema: Schema,
   { maxBytes, notAnObject = 400 }: JsonBodyOptions = {},
@@ -64,7 +64,7 @@ export function jsonBody<Schema extends TSchema>(
   };
 }
 
-/** Like {@link jsonBody}, for bodies of which the schema says everything: faults are thrown. */
+/** Like {@link jsonBody}, for bodies that need no other checks: the reader throws the faults. */
 export function soundJsonBody<Schema extends TSchema>(
   schema: Schema,
   options: JsonBodyOptions = {},
@@ -77,7 +77,7 @@ export function soundJsonBody<Schema extends TSchema>(
   };
 }
 
-/** Reads a list, whatever is in it. @param what it holds, for the refusal */
+/** Reads a JSON list without checking its items. @param what the kind of its items, for the error message */
 export async function readJsonList(request: IncomingMessage, what = ''): Promise<readonly unknown[]> {
   const read = await readJson(request);
   if (Array.isArray(read)) return read;
@@ -94,13 +94,13 @@ export const withoutNulls = (value: unknown): unknown =>
       )
     : value;
 
-/** 400 for more than `maxBytes`, before anything is read when the client says so. The rest stays unread. */
+/** Throws 400 for more than `maxBytes`: before reading, if Content-Length shows it. The rest of the body stays unread. */
 export async function readBytes(body: Readable | IncomingMessage, maxBytes: number): Promise<Buffer> {
   const excess = (): Error => tooLarge(`the body is larger than ${maxBytes} bytes`);
   if ('headers' in body && Number(body.headers['content-length'] ?? 0) > maxBytes) throw excess();
   const chunks: Buffer[] = [];
   let size = 0;
-  // Destroying a request would close its connection, and with it the way for the answer.
+  // Destroying a request would close its connection, so the response could not be sent.
   for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > maxBytes) throw excess();
@@ -109,7 +109,7 @@ export async function readBytes(body: Readable | IncomingMessage, maxBytes: numb
   return Buffer.concat(chunks);
 }
 
-/** JSON of strict UTF-8; anything else is 400 and names `what`. Of duplicate keys the last counts. */
+/** Parses JSON in strict UTF-8. Throws a 400 that names `what` for anything else. If a key is repeated, the last one wins. */
 export function parseJsonText(bytes: Uint8Array, what: string): unknown {
   const text = decodeDocument(bytes);
   if (text === undefined) throw badRequest(`${what} is not UTF-8`);
@@ -120,13 +120,13 @@ export function parseJsonText(bytes: Uint8Array, what: string): unknown {
   } catch (error) {
     throw badRequest(`${what} is not JSON: ${messageOf(error)}`);
   }
-  // Only a text that spells the key, or hides it behind escapes, is worth the walk.
+  // A quick check first: the key can only occur literally or with an escape.
   if ((text.includes('__proto__') || text.includes('\\u')) && holdsProto(value))
     throw badRequest(`${what} holds the key '__proto__', which is not accepted`);
   return value;
 }
 
-/** Nesting of brackets outside of strings; enough for text that may not be JSON at all. */
+/** The deepest nesting of brackets outside of strings. Works for any text, even if it is not JSON. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;

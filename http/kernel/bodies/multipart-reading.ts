@@ -1,6 +1,6 @@
-// Feeds a request to the multipart parser and hands its parts over, one at a time.
-//   chunks come as long as the parser has room and no part waits behind the one under way
-//   the first fault ends it: of the parser, the request, a handler or the signal; the handler under way ends first
+// Feeds a request to the multipart parser and passes its parts to the handler, one at a time.
+//   chunks   are read as long as the parser has room and no part waits behind the current one
+//   a fault  of the parser, the request, a handler or the signal ends the reading, once the current handler has ended
 
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
@@ -12,7 +12,7 @@ import type { MultipartLimits, MultipartPart } from './multipart.ts';
 import { type PartHeaders, readPartHead } from './part-head.ts';
 
 const NAME_BYTES = 128;
-/** More than any file system takes: what is a good name is the handler's to say. */
+/** More than any file system accepts. The handler decides which names are valid. */
 const FILE_NAME_BYTES = 1024;
 
 interface ArrivedPart {
@@ -22,7 +22,7 @@ interface ArrivedPart {
   readonly body: Readable;
 }
 
-/** The reading of one body; `run` once. */
+/** Reads one body. `run` may be called once. */
 export class MultipartReading {
   readonly #request: IncomingMessage;
   readonly #parser: Dicer;
@@ -35,7 +35,7 @@ export class MultipartReading {
   #latest = '';
   #parserHasRoom = true;
   #parts = 0;
-  /** The headers of the latest part have not come to their end. */
+  /** True while the headers of the latest part are incomplete. */
   #headOpen = false;
   #parserDone = false;
   #requestDone = false;
@@ -87,7 +87,7 @@ export class MultipartReading {
     });
     signal.addEventListener('abort', onAbort, { once: true });
     request.on('data', onData).on('end', onEnd).on('error', onCut).on('close', onCut);
-    // Of a request without a body no event tells.
+    // A request without a body emits no event.
     if (request.readableEnded) onEnd();
     try {
       await this.#outcome.promise;
@@ -97,7 +97,7 @@ export class MultipartReading {
     }
   }
 
-  /** To stop and go on at every chunk would take as long as to read it, so what the parser holds is bounded in bytes. */
+  /** Pausing after every chunk would take as long as reading it, so the parser may buffer a bounded number of bytes. */
   #feed(chunk: Buffer): void {
     this.#parserHasRoom = this.#parser.write(chunk);
     if (!this.#mayReadOn) this.#request.pause();
@@ -107,12 +107,12 @@ export class MultipartReading {
     if (this.#mayReadOn) this.#request.resume();
   }
 
-  /** Not while parts wait behind the one under way: nobody reads them, so their buffers would grow without bound. */
+  /** False while parts wait behind the current one: nobody reads them, so their buffers would grow without bound. */
   get #mayReadOn(): boolean {
     return this.#parserHasRoom && this.#waiting.length === 0 && this.#fault === undefined;
   }
 
-  /** Parts before the first delimiter are none to the format; a client that makes a mistake there would lose them. */
+  /** The format ignores everything before the first delimiter, so a part that a client sends there by mistake would be lost. */
   #watchPreamble(preamble: Readable): void {
     const before = new PartOutside();
     preamble.on('error', () => undefined);
@@ -123,7 +123,7 @@ export class MultipartReading {
   }
 
   #begin(body: Readable): void {
-    // Its errors are those of the whole reading.
+    // Errors of a part are also reported for the whole body.
     body.on('error', () => undefined);
     if (this.#headOpen) this.#fail(this.#unusable('has headers that do not end with an empty line'));
     this.#headOpen = true;
@@ -166,7 +166,7 @@ export class MultipartReading {
     body.resume();
   }
 
-  /** Fields are read whole first; undefined for a file input that was left empty. */
+  /** Opens a part. Fields are read as a whole first. Undefined for an empty file input. */
   async #open({ name, fileName, contentType, body }: ArrivedPart): Promise<MultipartPart | undefined> {
     const nameBytes = Buffer.byteLength(name);
     if (nameBytes > NAME_BYTES)
@@ -186,7 +186,7 @@ export class MultipartReading {
     return { name, fileName, contentType, body: Readable.from([bytes], { objectMode: false }) };
   }
 
-  /** The first fault counts; it destroys the bodies, so that whoever reads one of them ends. */
+  /** Records the first fault, and destroys the bodies with it, so that their readers end. */
   #fail(error: unknown): void {
     if (this.#fault !== undefined) return;
     this.#fault = error ?? defect('a part failed without a reason');
@@ -237,8 +237,8 @@ function isEmpty(body: Readable): Promise<boolean> {
   });
 }
 
-// What stands outside of the delimiters is to be ignored (RFC 2046, 5.1.1). A part that stands there was put there by mistake, and
-// whoever sent it believes that it came. It is found here, in chunks of any size.
+// Text outside of the delimiters has to be ignored (RFC 2046, 5.1.1). A part there is a mistake, and its sender would believe
+// that it was received. This code finds such parts, in chunks of any size.
 
 const DISPOSITION = 'content-disposition:';
 
@@ -246,7 +246,7 @@ const DISPOSITION = 'content-disposition:';
 export class PartOutside {
   #before = '';
 
-  /** Whether one has been seen up to the end of this chunk. */
+  /** True when the chunk, together with the end of the one before, contains the head of a part. */
   holds(chunk: Buffer): boolean {
     if (chunk.length === 0) return false;
     const text = this.#before + chunk.toString('latin1').toLowerCase();
@@ -257,10 +257,12 @@ export class PartOutside {
 
 const NOTHING = Buffer.alloc(0);
 
-/** Finds where the body of that boundary is over. */
+/** Finds the closing delimiter of a body. */
 export class ClosingDelimiter {
   readonly #delimiter: Buffer;
-  /** What came last, as far as the delimiter may begin in it; a body may begin with it. */
+  /**
+   * The last bytes, in which the delimiter may begin. Starts with a line break, because a body may begin with the delimiter.
+   */
   #before = Buffer.from('\r\n');
   #found = false;
 
@@ -268,7 +270,7 @@ export class ClosingDelimiter {
     this.#delimiter = Buffer.from(`\r\n--${boundary}--`, 'latin1');
   }
 
-  /** The part of the chunk that is behind the delimiter. */
+  /** The part of the chunk after the delimiter. */
   behind(chunk: Buffer): Buffer {
     if (this.#found) return chunk;
     const needed = this.#delimiter.length;

@@ -1,8 +1,8 @@
-// Multipart bodies, part by part and strictly one after the other. A part's body is a stream; what a handler leaves of it
-// is skipped. Held are the buffers of one part, and those parts that came in the same chunk as the end of the one before.
+// Reads multipart bodies part by part, strictly in order. A part's body is a stream; what its handler does not read is skipped.
+// Memory holds the buffers of one part, and parts that arrived in the same chunk as the end of the one before.
 //
-// Parsed by Dicer, the lower half of @fastify/busboy, which shows every part. The upper half leaves out parts whose headers it
-// cannot read, without a word, and decodes names with loss.
+// The parser is Dicer, the lower layer of @fastify/busboy, which reports every part. The upper layer silently drops parts whose
+// headers it cannot read, and its decoding of names loses information.
 
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
@@ -15,31 +15,33 @@ import { readParameters } from './part-head.ts';
 
 export interface MultipartPart {
   readonly name: string;
-  /** As the client sent it, separators included: a label, never a path. Undefined when the part is no file. */
+  /**
+   * As the client sent it, path separators included. Use it as a label, never as a path. Undefined when the part is no file.
+   */
   readonly fileName: string | undefined;
-  /** Without parameters; `text/plain` when the part did not say. */
+  /** Without parameters; `text/plain` when the part has none. */
   readonly contentType: string;
   readonly body: Readable;
 }
 
 export interface MultipartLimits {
   readonly parts: number;
-  /** Bytes of a part that is no file. */
+  /** Most bytes of a part that is no file. */
   readonly fieldBytes: number;
 }
 
 export const MULTIPART_LIMITS: MultipartLimits = { parts: 1_000, fieldBytes: 1024 * 1024 };
 
-/** Of the headers of one part, and how many there may be: what is beyond is as good as not there. */
+/** Limits on the size and number of a part's headers. The parser ignores headers beyond them. */
 const HEADER_BYTES = 16 * 1024;
 const HEADER_LINES = 32;
 const BUFFER_BYTES = 256 * 1024;
 
 /**
- * Resolves when the whole body was read and every part handled. A body that is no multipart, is cut off or breaks a
- * limit, or has a part that cannot be used, is 400; a failing handler ends the reading. Rejects once the handler under way has ended too, its body being
- * destroyed with the reason; the rest of the request is the server's to discard. The empty file parts that browsers
- * send for unused inputs are skipped.
+ * Resolves when the whole body was read and all parts were handled. Rejects with 400 when the body is not multipart, is cut
+ * off, exceeds a limit, or has an unusable part (415 for another media type). A failing handler ends the reading. After a
+ * failure, the body of the current part is destroyed with the reason, and the promise rejects once the part's handler has
+ * ended. The server discards the rest of the request. The empty file parts that browsers send for unused inputs are skipped.
  */
 export async function readMultipart(
   request: IncomingMessage,
@@ -65,13 +67,13 @@ function boundaryOf(contentType: string): string {
 }
 
 function openParser(boundary: string): Dicer {
-  // More than the type declaration knows of.
+  // The type declaration lacks some of these options.
   const config = {
     boundary,
     maxHeaderPairs: HEADER_LINES,
     maxHeaderSize: HEADER_BYTES,
     partHwm: BUFFER_BYTES,
-    // Of chunks that wait because the part has no room.
+    // Bound on the chunks that wait while the part has no room.
     highWaterMark: BUFFER_BYTES,
   };
   try {

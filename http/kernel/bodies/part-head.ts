@@ -1,7 +1,8 @@
-// What the headers of a multipart part say (RFC 7578), read strictly: what cannot be read would be a part without its name,
-// or with another one, and is a fault. File names come as clients really send them: UTF-8 as it is, with quotes and line ends
-// as `%22`, `%0A` and `%0D` (HTML standard) or behind a backslash, percent-encoded as `filename*` (RFC 8187), or as an
-// encoded word (RFC 2047).
+// Parses the headers of a multipart part (RFC 7578) strictly. A header that cannot be parsed is a fault: otherwise the part
+// would lose its name or get another one. File names are accepted in all forms that clients send:
+// - plain UTF-8, with quotes and line breaks as `%22`, `%0A` and `%0D` (HTML standard) or escaped with a backslash
+// - percent-encoded as `filename*` (RFC 8187)
+// - an encoded word (RFC 2047)
 
 import { decodeUtf8, foreignNameFault, quoteBytes } from '../../../engine/model/utf8.ts';
 import { mediaType } from './body.ts';
@@ -14,10 +15,10 @@ export interface PartHead {
   readonly contentType: string;
 }
 
-/** By name in lower case; values are bytes as Latin-1. */
+/** Header values by lower-case name. The values are bytes as Latin-1. */
 export type PartHeaders = Readonly<Record<string, readonly string[]>>;
 
-/** What is wrong with it, to be put behind the part. */
+/** The fault of a head, as a phrase that follows the name of the part. */
 export interface HeadFault {
   readonly fault: string;
 }
@@ -47,11 +48,11 @@ export function readPartHead(headers: PartHeaders): PartHead | HeadFault {
 
 interface Parameters {
   readonly value: string;
-  /** By name in lower case, bytes as Latin-1. */
+  /** Values by lower-case name. The values are bytes as Latin-1. */
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-/** `VALUE; NAME=TOKEN; NAME="TEXT"`. In a text, a backslash escapes a quote and a backslash, as curl has it, and nothing else. */
+/** Parses `VALUE; NAME=TOKEN; NAME="TEXT"`. In a TEXT, a backslash escapes only a quote or a backslash, as in curl. */
 export function readParameters(header: string): Parameters | HeadFault {
   const end = header.indexOf(';');
   const value = (end === -1 ? header : header.slice(0, end)).trim();
@@ -69,10 +70,10 @@ export function readParameters(header: string): Parameters | HeadFault {
   return { value, parameters };
 }
 
-/** Up to the next semicolon or the end; an empty one is left behind by some clients. */
+/** One parameter, up to the next semicolon or the end. It may be empty, because some clients send a trailing semicolon. */
 const PARAMETER = /^;[ \t]*(?:([^\s=;"]+)[ \t]*=[ \t]*(?:"((?:\\["\\]|[^"])*)"[ \t]*|([^";]*)))?(?=;|$)/;
 
-/** The parameter as text; undefined when it is not there. Who sends both forms means the encoded one (RFC 6266, 4.3). */
+/** The parameter as text; undefined when it is absent. If both forms are sent, the encoded one wins (RFC 6266, 4.3). */
 function textOf(parameters: ReadonlyMap<string, string>, key: string): string | undefined | HeadFault {
   const extended = parameters.get(`${key}*`);
   if (extended !== undefined) return decodeExtended(extended);
@@ -85,14 +86,14 @@ function textOf(parameters: ReadonlyMap<string, string>, key: string): string | 
 }
 
 /**
- * What the HTML standard has forms write for the three characters that would end a quoted text. curl, requests and httpx do
- * the same. They leave `%` as it is, so that a name which really holds `%22` cannot be told from one with a quote.
+ * Decodes the HTML standard's escapes of the three characters that would end a quoted text. curl, requests and httpx use them,
+ * too. They do not escape `%`, so a name that contains `%22` cannot be distinguished from one with a quote.
  */
 function decodeFormEscapes(text: string): string {
   return text.replace(/%(?:22|0A|0D)/gi, (escaped) => decodeURIComponent(escaped));
 }
 
-/** `CHARSET'LANGUAGE'PERCENT-ENCODED`. */
+/** Decodes `CHARSET'LANGUAGE'PERCENT-ENCODED`. */
 function decodeExtended(value: string): string | HeadFault {
   const [, charset, encoded] = /^([\w-]+)'[^']*'(.*)$/s.exec(value) ?? [];
   const fault = { fault: `'${value.slice(0, 60)}' is not encoded as RFC 8187 has it: UTF-8''NAME` };
@@ -104,7 +105,7 @@ function decodeExtended(value: string): string | HeadFault {
   return decodeIn(charset, bytes) ?? fault;
 }
 
-/** `=?CHARSET?B or Q?TEXT?=` when that is all: .NET and mail libraries write file names so. */
+/** Decodes `=?CHARSET?B or Q?TEXT?=` if it is the whole text. .NET and mail libraries write file names in this form. */
 function decodeWord(text: string): string | undefined {
   const [, charset, encoding, encoded] = /^=\?([\w-]+)\?([BbQq])\?([^?]*)\?=$/.exec(text) ?? [];
   if (charset === undefined || encoding === undefined || encoded === undefined) return undefined;

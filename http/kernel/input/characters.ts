@@ -3,7 +3,7 @@
 import { hiddenCharacter, hiddenWords } from '../../../engine/model/file-name.ts';
 import type { Faults, FieldPath } from './faults.ts';
 
-/** Names of fields that may have several lines, at any depth. All other fields are names, words and addresses. */
+/** Names of fields that may have several lines, at any depth. All other fields are single-line names, words and addresses. */
 const SEVERAL_LINES: ReadonlySet<string | number> = new Set([
   'affiliation',
   'analysisPlan',
@@ -19,7 +19,7 @@ const SEVERAL_LINES: ReadonlySet<string | number> = new Set([
   'summary',
 ]);
 
-/** Returns the sentence of the fault, or undefined. */
+/** Returns the sentence that describes the fault; undefined when there is none. */
 export function characterFault(text: string, lines: boolean): string | undefined {
   const found = hiddenCharacter(text, lines);
   if (found) return `holds ${hiddenWords(found)}; ${lines ? 'text' : 'one line of text'} without such is required`;

@@ -1,10 +1,10 @@
-// Words for messages: what a schema allows, and what a value is.
+// Descriptions for messages: the values that a schema allows, and the value that was found.
 
 import { visible } from '../../../engine/model/file-name.ts';
 
 const MAX_SHOWN = 60;
 
-/** What the schema allows, as a noun phrase: 'text of 3 to 256 characters', 'one of 'pmid', 'doi''. */
+/** The values that a schema allows, as a noun phrase: 'text of 3 to 256 characters', 'one of 'pmid', 'doi''. */
 export function describeSchema(schema: object): string {
   const {
     enum: values,
@@ -35,7 +35,7 @@ export function describeSchema(schema: object): string {
   }
 }
 
-/** What the value is, at most 60 characters of it. */
+/** A description of the value, with at most 60 characters of a text. */
 export function describeValue(value: unknown): string {
   if (value === undefined) return 'absent';
   if (value === null) return 'null';
@@ -44,7 +44,7 @@ export function describeValue(value: unknown): string {
   return Array.isArray(value) ? `a list of ${value.length}` : 'an object';
 }
 
-/** Text in quotes, cut when long; anything else as JSON. */
+/** Quotes a text, truncated if it is long. Other values are shown as JSON. */
 export function quote(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value);
   const characters = [...value];

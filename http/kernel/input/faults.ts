@@ -1,14 +1,14 @@
-// Faults of one request's input, gathered so that all of them are reported at once (docs/contract/installer.md#errors).
+// Collects the faults of a request's input, so that all of them are reported at once (docs/contract/installer.md#errors).
 
 import { type HttpError, type InputErrors, invalidInput } from '../pipeline/errors.ts';
 
 export type FieldPath = readonly (string | number)[];
 
-/** A body full of faults must not make an answer that is larger still. */
+/** Most faults that are reported. Otherwise a body full of faults would cause an even larger response. */
 const MAX_FAULTS = 200;
 const MAX_STEP_CHARACTERS = 100;
 
-/** Where checks tell the faults that they find. */
+/** Where checks add the faults that they find. */
 export type FaultSink = Pick<Faults, 'add' | 'touches'>;
 
 export class Faults {
@@ -18,7 +18,7 @@ export class Faults {
   readonly #renamed: ReadonlyMap<string, string>;
   #count = 0;
 
-  /** @param renamed top-level fields that the caller spells another way than we do */
+  /** @param renamed top-level fields whose names differ for the caller: our name to the caller's */
   constructor(renamed: ReadonlyMap<string, string> = new Map()) {
     this.#renamed = renamed;
   }
@@ -51,7 +51,7 @@ export class Faults {
     if (!this.empty) throw this.refusal();
   }
 
-  /** What the caller is answered: 422 with all of it. */
+  /** The 422 with all faults. */
   refusal(): HttpError {
     return invalidInput('the request holds values that are not accepted; see errors', this.errors());
   }
@@ -63,7 +63,7 @@ export class Faults {
   }
 }
 
-/** `['contacts', 0, 'email']` as `contacts[0].email`. */
+/** Formats `['contacts', 0, 'email']` as `contacts[0].email`. */
 export function formatPath(path: FieldPath): string {
   return path
     .map((step, i) =>

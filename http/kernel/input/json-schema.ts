@@ -1,4 +1,4 @@
-// JSON Schema over a cleaned body, every fault as a sentence that says what was found and what is allowed.
+// Checks a body against a JSON Schema. Every fault is a sentence with the value found and the values allowed.
 
 import { Ajv, type ErrorObject } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -10,7 +10,9 @@ import type { Faults, FieldPath } from './faults.ts';
 /** Adds the faults of `value`, each below `path`. */
 export type SchemaCheck = (value: unknown, faults: Pick<Faults, 'add'>) => void;
 
-/** Compiling what schemas are held against takes longer than compiling ours (test/http/sound-schemas.ts does). */
+/**
+ * We do not validate our own schemas here, because compiling the meta-schema takes longer. test/http/sound-schemas.ts does it.
+ */
 const OWN = {
   allErrors: true,
   verbose: true,
@@ -18,12 +20,12 @@ const OWN = {
   strictRequired: false,
   ...{ meta: false, validateSchema: false },
 } as const;
-/** More than {@link Faults} shows. */
+/** More than {@link Faults} reports. */
 const MAX_WORDED = 1_000;
 
 /**
- * One of our own schemas, compiled when it is first asked: a service has a hundred of them, and a start that compiled
- * them all would take a third of a second longer. That each compiles, and is a schema, is for the tests to find.
+ * Compiles one of our own schemas at its first use. A service has a hundred of them, and compiling all of them would delay its
+ * start by a third of a second. Tests check that each is valid and compiles.
  */
 export function compileSchema(schema: object): SchemaCheck {
   let check: SchemaCheck | undefined;
@@ -35,8 +37,8 @@ export function compileSchema(schema: object): SchemaCheck {
 }
 
 /**
- * Compiles a schema of the configuration: JSON Schema 2020-12, or draft-07 when its `$schema` says so. Keywords that
- * the dialect does not know are ignored, as the standard asks. Throws what Ajv throws when it is no schema.
+ * Compiles a schema of the configuration: JSON Schema 2020-12, or draft-07 if its `$schema` says so. Unknown keywords are
+ * ignored, as the standard requires. Throws Ajv's error when it is not a valid schema.
  */
 export function compileForeignSchema(schema: object): SchemaCheck {
   const dialect = (schema as { $schema?: unknown }).$schema;
@@ -48,7 +50,7 @@ export function compileForeignSchema(schema: object): SchemaCheck {
 }
 
 function compileWith(ajv: Ajv, schema: object): SchemaCheck {
-  // Ajv compares every item with every other; a long list of objects would then hold up the whole server.
+  // Ajv compares all pairs of items, so a long list of objects would block the whole server.
   ajv.removeKeyword('uniqueItems');
   ajv.addKeyword({
     keyword: 'uniqueItems',
@@ -61,7 +63,7 @@ function compileWith(ajv: Ajv, schema: object): SchemaCheck {
     if (validate(value)) return;
     const errors = validate.errors ?? [];
     for (const error of errors.slice(0, MAX_WORDED)) report(error, value, faults);
-    // Nobody is shown these, they only count; wording them would hold up every other request.
+    // These are only counted and never shown. Describing them would delay all other requests.
     for (const { instancePath } of errors.slice(MAX_WORDED))
       faults.add(instancePath.split('/', 2).slice(1), 'is wrong');
   };
@@ -116,7 +118,7 @@ function report(error: ErrorObject, root: unknown, faults: Pick<Faults, 'add'>):
     case 'maximum':
       faults.add(path, `is ${describeValue(error.data)}; ${describeSchema(schema)} is required`);
       return;
-    // These only repeat that one of the schemas below them failed.
+    // These keywords fail only because a subschema failed, which is reported itself.
     case 'if':
     case 'allOf':
       return;
@@ -125,7 +127,7 @@ function report(error: ErrorObject, root: unknown, faults: Pick<Faults, 'add'>):
   }
 }
 
-/** A JSON pointer as a path; steps into lists become numbers. */
+/** Converts a JSON pointer to a path. Steps into lists become numbers. */
 function toPath(pointer: string, root: unknown): FieldPath {
   const path: (string | number)[] = [];
   let at = root;
@@ -137,7 +139,7 @@ function toPath(pointer: string, root: unknown): FieldPath {
   return path;
 }
 
-/** Positions of the first two equal items; objects are equal whatever the order of their keys. */
+/** Positions of the first two equal items. The order of keys does not matter. */
 export function firstRepeat(list: readonly unknown[]): readonly [number, number] | undefined {
   const seen = new Map<string, number>();
   for (const [i, item] of list.entries()) {

@@ -1,4 +1,4 @@
-// GET /api and /api/openapi.json: what a front end serves, for people and for programs.
+// GET /api and /api/openapi.json: the documentation of a front end, for people and for programs.
 
 import { isDeepStrictEqual } from 'node:util';
 import { JSON_TYPE } from '../answers/json-text.ts';
@@ -8,11 +8,11 @@ import { membersOf, schemaWords, type WordedSchema } from './schema-node.ts';
 
 const DOCUMENT_PATH = '/api/openapi.json';
 
-/** The two routes; both are part of what they describe. */
+/** Returns the two routes. They are themselves part of the documentation. */
 export function apiDocs(routes: readonly Route[], info: ApiInfo): readonly Route[] {
   let made: { readonly document: Buffer; readonly page: Buffer } | undefined;
   const content = (): { readonly document: Buffer; readonly page: Buffer } => {
-    // At the first request: many processes are never asked.
+    // Built at the first request, because many processes never get one.
     if (!made) {
       const document = openApi([...routes, ...docs], info);
       made = {
@@ -50,9 +50,9 @@ export function apiDocs(routes: readonly Route[], info: ApiInfo): readonly Route
   return docs;
 }
 
-// The page: nothing to load, no script, readable without a network.
+// The page: it loads nothing, has no scripts, and works offline.
 
-/** What the page may do: show itself. */
+/** The page may only show itself. */
 export const PAGE_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -74,7 +74,7 @@ const STYLE = `
   @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --soft: #9ea7b1; --line: #30363d;
     --link: #79c0ff } }`;
 
-/** From here on a body is most often that of all errors, which is described once. */
+/** From this status on, most bodies have the common schema of errors, which is described only once. */
 const FIRST_ERROR = 400;
 const ERRORS = 'errors';
 
@@ -152,7 +152,7 @@ function memberList(schema: WordedSchema): string {
   return items.length === 0 ? '' : `<ul>${items.join('\n')}</ul>`;
 }
 
-/** The body that most of the errors have. */
+/** The most common schema of error bodies. */
 function sharedError(operations: readonly Operation[]): WordedSchema | undefined {
   const bodies = operations.flatMap(({ responses }) =>
     Object.entries(responses)

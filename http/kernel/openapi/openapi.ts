@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document of a front end, made from its routes: from the same schemas that check what comes in.
+// Builds the OpenAPI 3.1 document of a front end from its routes, with the same schemas that check the requests.
 
 import { API_VERSIONS, type ApiVersion, DEFAULT_API_VERSION } from '../../../engine/model/api-version.ts';
 import type { Access, JsonSchema, Route, RouteParameter, RouteResponse } from '../pipeline/route.ts';
@@ -8,7 +8,7 @@ export interface ApiInfo {
   readonly version: string;
   /** Path prefix of all routes; empty for none. */
   readonly basePath: string;
-  /** Of requests that name none; 1.8.0 when absent. */
+  /** The version of requests that name none; 1.8.0 when absent. */
   readonly assumedApiVersion?: ApiVersion | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface Operation {
   readonly responses: Readonly<Record<string, object>>;
 }
 
-/** Who may call, in words (http/kernel/pipeline/route.ts). */
+/** Describes who may call (http/kernel/pipeline/route.ts). */
 export const ACCESS_WORDS: Readonly<Record<Access, string>> = {
   open: 'Anybody may call.',
   user: 'Registered users may call.',
@@ -98,11 +98,11 @@ export function openApi(
     paths,
     components: { securitySchemes: SCHEMES },
   };
-  // Schemas carry what only our program sees (symbols, functions); a document holds JSON alone.
+  // Removes everything from the schemas that is not JSON, such as symbols and functions.
   return JSON.parse(JSON.stringify(document)) as OpenApiDocument;
 }
 
-/** `/datasets/:id/files` as `/datasets/{id}/files`. */
+/** Converts `/datasets/:id/files` to `/datasets/{id}/files`. */
 export const pathTemplate = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}');
 
 function operation(route: Route, version: Parameter): Operation {

@@ -1,6 +1,6 @@
-// The few builders of JSON Schema that the front ends' schemas are written with, in TypeBox's words and with its static
-// types. TypeBox itself, which can do far more, takes a tenth of a second and 20 MB to load and would be there only for this;
-// test/http/kernel/openapi/schema-node.test.ts holds each builder against its own.
+// The few builders of JSON Schema that the schemas of the front ends need, with TypeBox's names and static types. We do not use
+// TypeBox itself at run time, because it takes a tenth of a second and 20 MB to load.
+// test/http/kernel/openapi/schema-node.test.ts compares each builder with TypeBox's.
 
 import type { Type as TypeBox } from 'typebox';
 
@@ -22,7 +22,7 @@ type Builders = Pick<
 >;
 type Node = Readonly<Record<string, unknown>>;
 
-/** Not enumerable: no document shows it. */
+/** This property is not enumerable, so it does not appear in documents. */
 const OPTIONAL = '~optional';
 const ANY_KEY = '^.*$';
 
@@ -41,7 +41,7 @@ const record = ({ pattern = ANY_KEY }: { readonly pattern?: string }, value: obj
   ...options,
 });
 
-// Their static types are TypeBox's by declaration: a node at run time is plain JSON Schema.
+// The cast gives the builders TypeBox's static types. At run time a node is plain JSON Schema.
 export const Type = {
   Array: (items: object, options?: object) => ({ type: 'array', items, ...options }),
   Boolean: plain('boolean'),
@@ -58,7 +58,7 @@ export const Type = {
   Unsafe: (schema: object) => ({ ...schema }),
 } as unknown as Builders;
 
-// Schemas in words, for people: `text of 3 to 1024 characters`, and the members of an object one by one.
+// Schemas in words, for people: `text of 3 to 1024 characters`, and the members of an object.
 
 /** The keywords that our schemas use. */
 export interface WordedSchema {
@@ -84,14 +84,14 @@ export interface WordedSchema {
   readonly uniqueItems?: boolean;
 }
 
-/** One phrase, without what is inside objects and without the description. */
+/** Describes a schema in one phrase, without the members of objects and without the description. */
 export function schemaWords(schema: WordedSchema): string {
   const words = [kindOf(schema)];
   if (schema.default !== undefined) words.push(`default ${JSON.stringify(schema.default)}`);
   return words.join('; ');
 }
 
-/** The members of the object, or of the objects in the list; of a choice those of every alternative, each once. */
+/** The members of an object, or of the objects in a list. For a choice, the members of all alternatives, each name once. */
 export function membersOf(
   schema: WordedSchema,
 ): readonly { readonly name: string; readonly required: boolean; readonly schema: WordedSchema }[] {
@@ -107,7 +107,7 @@ export function membersOf(
 function kindOf(schema: WordedSchema): string {
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' or ');
   if (schema.const !== undefined) return JSON.stringify(schema.const);
-  // Alternatives may differ in what is inside alone.
+  // Alternatives may have the same words, because they differ only in their members.
   if (schema.anyOf) return [...new Set(schema.anyOf.map(kindOf))].join(', or ');
   switch (schema.type) {
     case 'string':
@@ -130,7 +130,7 @@ const plural = (items: WordedSchema): string => {
   return /^(object|file|integer)$/.test(words) ? `${words}s` : words;
 };
 
-/** Of an object that is a map. */
+/** The schema of the values of an object that is a map; undefined for other objects. */
 function mappedTo({ patternProperties, additionalProperties }: WordedSchema): WordedSchema | undefined {
   const [value] = Object.values(patternProperties ?? {});
   return value ?? (typeof additionalProperties === 'object' ? additionalProperties : undefined);
@@ -141,7 +141,7 @@ function textWords({ format = 'text', minLength, maxLength, pattern }: WordedSch
   return [format, ...length, ...(pattern === undefined ? [] : [` matching ${pattern}`])].join('');
 }
 
-/** Empty without bounds. */
+/** Describes a range; empty if it has no bounds. */
 function range(low: number | undefined, high: number | undefined): readonly string[] {
   if (low !== undefined && high !== undefined) return [`${low} to ${high}`];
   if (low !== undefined) return [`at least ${low}`];

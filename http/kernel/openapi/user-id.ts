@@ -1,4 +1,4 @@
-// User ids in responses: a JSON integer on the wire and decimal text in the program (engine/model/json.ts).
+// User ids in responses: JSON integers on the wire, and decimal strings in the program (engine/model/json.ts).
 
 import type { UserId } from '../../../engine/model/ids.ts';
 import { Type } from './schema-node.ts';

@@ -1,4 +1,4 @@
-// The way out for an error: the contract's body, and a connection that ends so that the client gets to read it.
+// Sends an error: the contract's body, on a connection that closes in a way that lets the client read it.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../../engine/runtime/time.ts';
@@ -6,13 +6,13 @@ import { JSON_TYPE } from '../answers/json-text.ts';
 import { discardBody } from '../bodies/body-stream.ts';
 import { errorBody, type HttpError } from './errors.ts';
 
-/** What describes a body; what browsers may do with it is said of every answer. */
+/** Headers that describe a body. The content security policy is not one of them. */
 const OF_CONTENT = /^(?:content-(?!security-policy)|etag$|last-modified$)/;
 
 /**
- * Sends the error unless an answer is under way already: half an answer is cut off, so that nobody takes it for the
- * whole. A body that was not read is discarded before the connection is closed; one that was not even asked for
- * (`Expect: 100-continue`) will not come.
+ * Sends the error unless a response has begun. A partial response is cut off, so that no client mistakes it for a complete one.
+ * An unread request body is discarded before the connection is closed. With `Expect: 100-continue`, the client does not send
+ * it.
  * @param id of the request
  */
 export async function answerError(
@@ -26,7 +26,7 @@ export async function answerError(
     response.destroy();
     return;
   }
-  // What a handler had set describes an answer that will not come.
+  // Headers that the handler has set describe another body.
   for (const name of response.getHeaderNames()) if (OF_CONTENT.test(name)) response.removeHeader(name);
   const body = Buffer.from(JSON.stringify(errorBody(error, id)));
   const unread = !request.complete && hasBody(request);
@@ -41,7 +41,7 @@ export async function answerError(
     response.end(sent);
     return;
   }
-  // The answer is complete by its length; `end` would close the connection under the bytes still coming in.
+  // The response is complete because of its length. `end` would close the connection while bytes still arrive.
   if (sent) response.write(sent);
   else response.flushHeaders();
   await discardBody(request, clock);

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { API_VERSIONS, type ApiVersion, DEFAULT_API_VERSION } from '../../../engine/model/api-version.ts';
 import { badRequest } from './errors.ts';
 
-/** Of requests and answers. */
+/** The header of requests and responses. */
 export const VERSION_HEADER = 'api-version';
 
 export const namesVersion = (request: IncomingMessage): boolean => request.headers[VERSION_HEADER] !== undefined;

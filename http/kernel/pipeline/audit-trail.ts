@@ -1,9 +1,9 @@
-// What is recorded of requests, on its way to the audit table and the log.
-//   keep      the caller waits until the row is in the table: rows that come while a batch is written go with the next
-//   add       within a second
-//   refused   the same, but those that are alike are counted (RefusalCounts)
-// No row is lost silently. When the table does not take it in time, or too many wait, a row is written to the log alone, at warn,
-// and counted. So a request waits for two batches at most, and memory is bounded in bytes. Each row is logged in any case.
+// Writes rows about requests to the audit table and the log.
+//   keep      the caller waits until the row is in the table; rows that arrive while a batch is written go with the next one
+//   add       the row is written within a second
+//   refused   as with `add`, but similar refusals are counted in one row (RefusalCounts)
+// No row is lost silently. If the table does not accept a row in time, or too many rows wait, the row is only logged, at warn,
+// and counted. So a request waits for two batches at most, and memory is bounded in bytes. Every row is logged in any case.
 
 import type { AuditRow } from '../../../engine/model/audit.ts';
 import type { AuditLog } from '../../../engine/ports/audit-log.ts';
@@ -15,18 +15,18 @@ import { unlessAborted } from '../../../engine/runtime/wait.ts';
 import { peerOf } from '../server/peer-address.ts';
 
 const ADD_MS = 1_000;
-/** That a batch may take. */
+/** Timeout for writing a batch. */
 const WRITE_MS = 2_000;
 const BATCH_ROWS = 500;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 export interface AuditTrailOptions {
-  /** Undefined where there is no database: the log is the trail then. */
+  /** Undefined without a database. Then the log is the audit trail. */
   readonly table: Pick<AuditLog, 'append'> | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Of the rows that wait; default 4 MiB. */
+  /** Most bytes of waiting rows; default 4 MiB. */
   readonly maxBytes?: number;
 }
 
@@ -49,11 +49,11 @@ export class AuditTrail implements AsyncDisposable {
     this.#options = options;
     this.#refusals = new RefusalCounts(options.clock, (row) => this.add(row));
     this.#rows = options.metrics.counter('audit_rows_total', 'Rows of the audit trail.', ['kept']);
-    // From the start on, so that the first row that is only in the log is seen to be one more.
+    // Starts at zero, so that the first row that is only in the log shows as an increase.
     if (options.table) for (const kept of ['table', 'log']) this.#rows.inc({ kept }, 0);
   }
 
-  /** Resolves when the row is in the table, or in the log when the table does not take it; never rejects. */
+  /** Resolves when the row is in the table or, if the table does not accept it, in the log. Never rejects. */
   keep(row: AuditRow): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#push(row, resolve);
@@ -73,7 +73,7 @@ export class AuditTrail implements AsyncDisposable {
     this.#refusals.add(row);
   }
 
-  /** Writes what waits, counted refusals too; what comes afterwards still gets there in its time. */
+  /** Writes all waiting rows, including counted refusals. Rows may still be added afterwards. */
   async flush(): Promise<void> {
     this.#refusals.flush();
     await this.#write();
@@ -102,7 +102,7 @@ export class AuditTrail implements AsyncDisposable {
     this.#waiting.push({ row, bytes, kept });
   }
 
-  /** Resolves when nothing waits. */
+  /** Writes all waiting rows. Resolves when none is left. */
   #write(): Promise<void> {
     if (this.#waiting.length > 0) this.#writing ??= this.#writeAll();
     return this.#writing ?? Promise.resolve();
@@ -117,7 +117,7 @@ export class AuditTrail implements AsyncDisposable {
         kept();
       }
     }
-    // In the same turn in which nothing waited: a row that comes later is written by the next call.
+    // Cleared in the same turn as the last check, so that the next call writes any later row.
     this.#writing = undefined;
   }
 
@@ -142,30 +142,30 @@ export class AuditTrail implements AsyncDisposable {
   }
 }
 
-/** `actor` is the part of the program in every line. */
+/** The row's `actor` is logged as `who`, because the key `actor` names the part of the program. */
 const fieldsOf = ({ at, actor, ...row }: AuditRow): object => ({ who: actor, ...row, at: new Date(at).toISOString() });
 
 const MINUTE_MS = 60_000;
-/** Kinds that are counted at a time; the oldest is told early to make room. */
+/** Most kinds that are counted at a time. Beyond that, the oldest count is reported early. */
 const MAX_KINDS = 10_000;
 
 interface Counted {
   readonly untilMs: number;
-  /** Of those after the first. */
+  /** Number of refusals after the first. */
   count: number;
   latest: AuditRow;
 }
 
 /**
- * Refusals, of which anybody can have as many as they like. The first of its kind is told at once; those that are alike within a
- * minute after it are counted, and told as one with their number when the minute is over. Those are alike that come from one network
- * (peer-address.ts), of one caller, at one route, with one status. Of somebody who is known they are alike only when they are about
- * the same record; of strangers, who may ask for any, the first record stands for all.
+ * Counts refusals, because anybody can cause as many as they like. The first refusal of a kind is reported at once. Further
+ * ones within a minute are counted, and reported as one row with their number when the minute is over. Refusals are of the same
+ * kind if they have the same network (peer-address.ts), caller, route and status. For a known caller, the record must be the
+ * same as well. Anonymous callers may try any record, so for them the record is ignored.
  */
 export class RefusalCounts {
   readonly #clock: Clock;
   readonly #tell: (row: AuditRow) => void;
-  /** In the order in which their minutes end. */
+  /** Ordered by the end of their minute. */
   readonly #counted = new Map<string, Counted>();
   #cancel: (() => void) | undefined;
 
@@ -193,7 +193,7 @@ export class RefusalCounts {
     return this.#counted.size;
   }
 
-  /** Tells everything that was counted. */
+  /** Reports all counts at once. */
   flush(): void {
     this.#cancel?.();
     this.#cancel = undefined;

@@ -1,4 +1,4 @@
-// One request on its way through a front end: who calls, what was asked, how to answer.
+// What a handler gets for a request: the caller, the checked parameters, and methods that send the response.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
@@ -22,31 +22,33 @@ import { publicUrl, type UrlSettings } from './public-url.ts';
 import type { Query } from './query.ts';
 import type { Concerned } from './request-audit.ts';
 
-/** Characters of a list that are gathered to make a tag of them. */
+/** Most characters of a list that is sent as a whole, with a tag. */
 const TAGGED_LIST = 256 * 1024;
 
-/** Smaller bodies do not gain from compression. */
+/** Smaller bodies are not compressed, because it would not help. */
 const GZIP_FROM_BYTES = 1024;
 
-/** For answers that are made for one caller: a higher level takes longer than it saves. In few, large pieces. */
+/**
+ * Responses are compressed for one caller, so a higher level would take longer than it saves. Large chunks, so there are few.
+ */
 const GZIP_OPTIONS: ZlibOptions = { level: 1, chunkSize: 64 * 1024 };
 
 const compress: (bytes: Buffer, options: ZlibOptions) => Promise<Buffer> = promisify(gzip);
 
-/** What was asked, once it is understood. */
+/** The parsed and checked request. */
 export interface Asked {
   readonly caller: Caller;
   readonly version: ApiVersion;
-  /** The request says which version it wants. */
+  /** True when the request names its version. */
   readonly versionNamed: boolean;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
 }
 
-/** Of all answers of a listener. */
+/** Shared by all responses of a listener. */
 export interface SharedByAnswers {
   readonly url: UrlSettings;
-  /** For lists that are being made. */
+  /** Limits the lists that are read at the same time. */
   readonly lists: Semaphore;
 }
 
@@ -55,7 +57,7 @@ export class RequestContext {
   readonly request: IncomingMessage;
   readonly caller: Caller;
   readonly version: ApiVersion;
-  /** The request names its version. Clients that name none are older than some words of ours. */
+  /** True when the request names its version. Clients that name none may not know our newer status values. */
   readonly versionNamed: boolean;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
@@ -78,17 +80,17 @@ export class RequestContext {
     this.#shared = shared;
   }
 
-  /** For those who set headers or write themselves. */
+  /** For handlers that set headers or write the body themselves. */
   get response(): ServerResponse {
     return this.#exchange.response;
   }
 
-  /** Base URL as the caller sees the service, without trailing slash. */
+  /** Base URL under which the caller reaches the service, without trailing slash. */
   get publicUrl(): string {
     return publicUrl(this.request, this.#shared.url);
   }
 
-  /** Aborts when the client goes away or the server gives the request up. */
+  /** Aborts when the client disconnects or the server gives up. */
   get signal(): AbortSignal {
     return this.#exchange.signal;
   }
@@ -97,29 +99,29 @@ export class RequestContext {
     return this.#exchange.log;
   }
 
-  /** For whoever works for this request: of the caller's trace, or of a new one. */
+  /** The trace context for calls on behalf of this request: in the caller's trace, or in a new one. */
   get traceparent(): Traceparent {
     return this.#exchange.traceparent;
   }
 
-  /** A path parameter that the route's pattern has. */
+  /** A path parameter of the route's pattern. */
   param(name: string): string {
     return this.params[name] ?? '';
   }
 
-  /** The user or guest; a route that lets others in must ask for `caller` itself. */
+  /** The id of the user or guest. Throws 403 for other callers; routes that admit them must use `caller`. */
   get userId(): UserId {
     if (this.caller.kind === 'user' || this.caller.kind === 'guest') return this.caller.userId;
     throw forbidden('this needs a user');
   }
 
-  /** Whose share of a queue counts what is asked for. */
+  /** The tenant whose share of a queue this request counts against. */
   get tenant(): Tenant {
     if (this.caller.kind === 'user') return tenantOfUser(this.caller.userId);
     return tenantOfGuests(peerOf(clientAddress(this.request, this.#shared.url.isProxy)));
   }
 
-  /** For the row of this request in the audit trail. */
+  /** Adds fields to the row of this request in the audit trail. */
   concerns(concerned: Concerned): void {
     this.#exchange.concerned = { ...this.#exchange.concerned, ...concerned };
   }
@@ -129,8 +131,8 @@ export class RequestContext {
   }
 
   /**
-   * Answers with JSON; user ids above 2^53 are written digit by digit. With an `etag` among the headers, a client that
-   * has this version already gets 304.
+   * Sends JSON. User ids above 2^53 keep all their digits. If `headers` has an `etag`, a client that already has this version
+   * gets 304.
    */
   async json(code: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<void> {
     const { etag } = headers;
@@ -146,26 +148,26 @@ export class RequestContext {
       'content-type': JSON_TYPE,
       'content-length': String(bytes.length),
       ...(isPacked ? { 'content-encoding': 'gzip' } : {}),
-      // What has a tag may be kept, as long as it is asked for anew each time.
+      // A response with a tag may be cached if the client revalidates it each time.
       'cache-control': headers.etag === undefined ? 'no-store' : 'private, no-cache',
       ...headers,
     });
     this.response.end(this.wantsBody ? bytes : undefined);
   }
 
-  /** Like {@link json}, under a tag made of the content. */
+  /** Like {@link json}, with a tag that is computed from the content. */
   async taggedJson(code: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<void> {
     return this.json(code, body, { ...headers, etag: tagOf(stringifyJson(body)) });
   }
 
-  /** 412 when the request has an `If-Match` that does not list the tag. */
+  /** Throws 412 when the request has an `If-Match` that does not list the tag. */
   requireMatch(etag: string): void {
     requireMatch(this.request.headers, { etag });
   }
 
   /**
-   * Answers with a JSON array. One of up to 256 Ki characters goes out whole, under a tag made of its content. A longer
-   * one has none: it goes out item by item with back-pressure, and a failure after its beginning cuts it off.
+   * Sends a JSON array. Up to 256 Ki characters are sent as a whole, with a tag that is computed from the content. A longer
+   * array is streamed with back-pressure and without a tag, and a failure in the middle cuts it off.
    */
   async jsonList(items: AsyncIterable<unknown>): Promise<void> {
     const pieces = this.inTurn(jsonListText(items));
@@ -185,14 +187,14 @@ export class RequestContext {
   }
 
   /**
-   * For text that is made of what a database returns: only a few answers are made at a time, piece by piece, and callers
-   * share these places. While a piece is made, its rows are in memory several times. A finished piece holds no place.
+   * For text that is built from database rows: callers share a few places, and a place is needed to build a piece. While a
+   * piece is built, its rows are in memory several times. A finished piece holds no place.
    */
   inTurn(pieces: AsyncIterable<string>): Items<string> {
     return inTurn(this.#shared.lists, this.tenant, pieces, this.signal);
   }
 
-  /** Answers 200 with text piece by piece, under the same rules. The pieces are iterated to their end or returned. */
+  /** Sends a 200 with text in pieces, under the same rules. The pieces are iterated to their end, or `return` is called. */
   async textStream(headers: Readonly<Record<string, string>>, pieces: AsyncIterable<string>): Promise<void> {
     const iterator = pieces[Symbol.asyncIterator]();
     const begin = await piecesBegun(iterator);
@@ -205,7 +207,7 @@ export class RequestContext {
     const source = startingWith(begin, iterator);
     if (!this.#acceptsGzip) return sendPieces(source, this.response, this.signal);
     this.response.setHeader('content-encoding', 'gzip');
-    // As it is, not as a stream: that would read a piece ahead, and a list has pieces as large as its items.
+    // We pass the iterator and not a stream, because a stream would read ahead, and a piece may be as large as an item.
     return pipeline(source, createGzip(GZIP_OPTIONS), this.response, { signal: this.signal });
   }
 
@@ -215,7 +217,7 @@ export class RequestContext {
     this.response.end();
   }
 
-  /** @param body bytes are sent as they are, without a copy for each who asks */
+  /** @param body bytes are sent without a copy for each request */
   text(code: number, contentType: string, body: string | Buffer): void {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     this.#head(code, { 'content-type': contentType, 'content-length': String(bytes.length) });
@@ -233,13 +235,13 @@ export class RequestContext {
 
   #head(code: number, headers: Readonly<Record<string, string>>): void {
     this.response.statusCode = code;
-    // Where other origins may call, it says so already.
+    // With CORS, the header is already set.
     if (!this.response.hasHeader('vary')) this.response.setHeader('vary', 'accept-encoding');
     for (const name in headers) this.response.setHeader(name, headers[name] ?? '');
   }
 }
 
-/** The first piece, if there is one. */
+/** Reads the first piece, if there is one. */
 async function piecesBegun(iterator: AsyncIterator<string>): Promise<string[]> {
   const first = await iterator.next();
   return first.done ? [] : [first.value];

@@ -1,11 +1,11 @@
-// Cross-origin calls of sites' pages: an explicit list of origins, credentials allowed, never a wildcard.
+// Cross-origin requests from the pages of sites: an explicit list of origins, with credentials, and never a wildcard.
 
 /** False = none. */
 export type CorsSettings = false | readonly string[];
 
 const EXPOSED =
   'location, etag, content-disposition, content-range, accept-ranges, x-request-id, api-version, retry-after';
-/** Headers that a page may send; without this a browser sends none of them. */
+/** Headers that a page may send. Browsers send only those that are listed. */
 const ACCEPTED =
   'authorization, auth-key, auth_key, admin-token, user-id, content-type, api-version, if-match, if-none-match, range, traceid, traceparent';
 const PREFLIGHT_SECONDS = '600';
@@ -25,7 +25,7 @@ export function corsHeaders(
   ];
 }
 
-/** What a preflight adds; only for an origin that {@link corsHeaders} let in. */
+/** The additional headers of a preflight response; only for an origin that {@link corsHeaders} admitted. */
 export function preflightHeaders(methods: readonly string[]): readonly (readonly [string, string])[] {
   return [
     ['access-control-allow-methods', methods.join(', ')],
@@ -35,9 +35,9 @@ export function preflightHeaders(methods: readonly string[]): readonly (readonly
 }
 
 /**
- * Whether a page of another origin sent this. A browser asks before it sends a token or JSON, but not before a plain form:
- * what needs no token must not be had by a page that somebody on the machine happens to look at. Programs send no `Origin`.
- * @param own address under which we were called
+ * True when a page of another origin sent the request. Browsers send a preflight before a token or JSON, but not before a plain
+ * form. So a page that somebody on this machine views could otherwise call routes without a token. Programs send no `Origin`.
+ * @param own the URL under which we were called
  */
 export const isForeign = (settings: CorsSettings, origin: string | undefined, own: string): boolean =>
   origin !== undefined && !(settings || []).includes(origin) && origin !== URL.parse(own)?.origin;

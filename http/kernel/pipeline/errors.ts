@@ -1,5 +1,5 @@
-// One table of errors: status word, HTTP code and body together (docs/contract/installer.md#errors). Whatever else is thrown
-// becomes a 500 whose text never leaves the process.
+// The table of errors: status word, HTTP code and body together (docs/contract/installer.md#errors). Any other error becomes a
+// 500, and its message never leaves the process.
 
 import { Failure, type FailureKind, hasNoRoom, kindOf } from '../../../engine/runtime/failure.ts';
 import { Type } from '../openapi/schema-node.ts';
@@ -19,14 +19,14 @@ export const ERROR_CODES = {
 } as const;
 export type ErrorWord = keyof typeof ERROR_CODES;
 
-/** Faults of an input: those of no field, and those by JSON path such as `contacts[0].email`. */
+/** Faults of an input: general ones, and those of fields by JSON path, such as `contacts[0].email`. */
 export interface InputErrors {
   readonly general: readonly string[];
   readonly byKey: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface HttpErrorOptions {
-  /** When the code is not that of the word: 412, 415, 416, 417, 429, 431, 503. */
+  /** If the code differs from that of the word: 412, 413, 415, 416, 417, 429, 503. */
   readonly code?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** Further fields of the body. */
@@ -34,7 +34,7 @@ export interface HttpErrorOptions {
   readonly cause?: unknown;
 }
 
-/** A failure that already knows its answer. Its kind tells the engine what it would tell of any other failure. */
+/** A failure with its HTTP response. Its kind follows from the status code. */
 export class HttpError extends Failure {
   readonly word: ErrorWord;
   readonly code: number;
@@ -65,7 +65,7 @@ export const invalidInput = (message: string, errors: InputErrors): HttpError =>
 export const failedDependency = (message: string, dependency: string): HttpError =>
   new HttpError('failed-dependency', message, { extra: { dependency } });
 export const preconditionFailed = (message: string): HttpError => new HttpError('conflict', message, { code: 412 });
-/** 400, not 413: the contracts list no other code for it, and deployed clients know none. */
+/** 400 and not 413, because the contracts list no other code for it, and deployed clients know none. */
 export const tooLarge = badRequest;
 export const unsupportedMedia = (message: string): HttpError => new HttpError('bad-request', message, { code: 415 });
 export const tooMany = (message: string, retryAfterSeconds: number): HttpError =>
@@ -78,10 +78,10 @@ export const unavailable = (message: string, retryAfterSeconds: number, cause?: 
   });
 
 const RETRY_SECONDS = 5;
-/** Somebody has to make room first. */
+/** `Retry-After` for a full disk: an operator has to free space first. */
 const NO_ROOM_SECONDS = 60;
 
-/** What a caller is told of anything thrown: a failure that may pass is 503, everything unknown a bare 500. */
+/** Maps anything thrown to a response. A transient failure is 503; an unknown error is 500 without details. */
 export function toHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof Failure && error.kind === 'rejected') return badRequest(error.message);
@@ -101,7 +101,7 @@ function kindOfCode(code: number): FailureKind {
   return code === 503 ? 'transient' : 'defect';
 }
 
-/** The body, with the request's id where the contract wants it. */
+/** The body of an error, with the request's id if the contract requires it. */
 export function errorBody(error: HttpError, requestId: string): Record<string, unknown> {
   return {
     status: error.word,
@@ -113,7 +113,7 @@ export function errorBody(error: HttpError, requestId: string): Record<string, u
 
 const words = Object.keys(ERROR_CODES) as ErrorWord[];
 
-/** The body of every error answer. */
+/** The schema of the body of every error response. */
 export const Problem = Type.Object({
   status: Type.Enum(words),
   message: Type.String(),

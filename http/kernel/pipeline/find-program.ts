@@ -1,4 +1,4 @@
-// Whether a program that is named in the configuration can be run, for /health.
+// Checks that a program named in the configuration can be executed, for /health.
 
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
@@ -6,9 +6,9 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import { transient } from '../../../engine/runtime/failure.ts';
 
 /**
- * @param program a path, or a name that is looked for
+ * @param program a path, or a name to look up in `path`
  * @param path colon-separated directories
- * @throws Failure `transient` when there is none that may be executed
+ * @throws Failure `transient` when there is no such executable
  */
 export async function findProgram(program: string, path: string): Promise<void> {
   const dirs = path.split(delimiter).filter(isAbsolute);

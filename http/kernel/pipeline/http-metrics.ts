@@ -1,4 +1,4 @@
-// What a front end tells about its requests. Labelled by the route's pattern, so that the number of series is bounded.
+// The request metrics of a front end. They are labeled with the route's pattern, so that the number of series is bounded.
 
 import type { Metrics } from '../../../engine/runtime/metrics.ts';
 import type { CutReason } from '../server/connections.ts';
@@ -6,7 +6,7 @@ import type { CutReason } from '../server/connections.ts';
 export interface HttpMetrics {
   begun(): void;
   ended(route: string, method: string, status: number, seconds: number): void;
-  /** A connection was closed before its time. */
+  /** A connection was closed to keep a limit. */
   cut(reason: CutReason): void;
 }
 

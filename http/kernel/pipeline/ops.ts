@@ -1,5 +1,5 @@
-// What every front end serves for its operators: /health, /ready, /metrics. /health has one shape for all services, that of
-// docs/contract/access.md#health with more in it: `degraded`, `version`, and a `message` for each dependency that is not well.
+// The routes of every front end for operators: /health, /ready, /metrics. /health has the same shape in all services: that of
+// docs/contract/access.md#health plus `degraded`, `version`, and a `message` for each dependency with a problem.
 
 import { Failure, messageOf, transient } from '../../../engine/runtime/failure.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
@@ -12,7 +12,7 @@ export interface HealthCheck {
   readonly name: string;
   /** Resolves when the dependency answers. */
   readonly probe: (signal: AbortSignal) => Promise<void>;
-  /** Without it the service can do nothing: `unhealthy`; otherwise `degraded`. */
+  /** True: without it the service cannot work and is `unhealthy`. False: it is `degraded`. */
   readonly vital: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface OpsOptions {
 }
 
 const PROBE_MS = 2_000;
-/** Of every service. */
+/** The health document of all services. */
 export const Health = Type.Object({
   status: Type.Enum(['healthy', 'degraded', 'unhealthy']),
   version: Type.String(),
@@ -107,7 +107,7 @@ export interface HealthReport {
 
 type HealthParts = Pick<OpsOptions, 'checks' | 'clock' | 'version' | 'threads'>;
 
-/** Whoever asks while the probes run gets their result: anybody may ask, as often as they like. */
+/** Calls that arrive while the probes run share their result, because anybody may call as often as they like. */
 export function sharedHealth(parts: HealthParts): () => Promise<HealthReport> {
   const startedAt = parts.clock.now();
   let running: ReturnType<typeof probeAll> | undefined;
@@ -129,7 +129,7 @@ async function probeAll({ checks, clock }: HealthParts): Promise<Pick<HealthRepo
   return { status: vital ? 'unhealthy' : broken.length > 0 ? 'degraded' : 'healthy', dependencies };
 }
 
-/** One that does not answer may be well; one that answers with an error is not. */
+/** A dependency that cannot be reached is `unknown`; one that answers with an error is `no`. */
 async function probe({ name, probe }: HealthCheck, clock: Clock): Promise<DependencyHealth> {
   const late = (): Error => transient(`no response within ${PROBE_MS} ms`, { unreachable: true });
   using limit = deadline(clock, PROBE_MS, undefined, late);
@@ -138,13 +138,13 @@ async function probe({ name, probe }: HealthCheck, clock: Clock): Promise<Depend
     return { name, reachable: true, online: 'yes' };
   } catch (error) {
     const unreachable = error instanceof Failure && error.unreachable;
-    // Only our own words: a foreign error may hold an address with a password.
+    // Only our own messages: a foreign error may contain a URL with a password.
     const message = error instanceof Failure ? messageOf(error) : 'the check failed';
     return { name, reachable: !unreachable, online: unreachable ? 'unknown' : 'no', message };
   }
 }
 
-/** `1d 2h 3m 4.567s` without the leading units that are zero. */
+/** Formats as `1d 2h 3m 4.567s`, without leading units that are zero. */
 export function formatUptime(ms: number): string {
   const units = [
     [Math.floor(ms / 86_400_000), 'd'],
@@ -160,7 +160,7 @@ export interface Dependency {
   readonly name: string;
   /** Resolves when the dependency answers. */
   readonly probe: (signal: AbortSignal) => Promise<void>;
-  /** Whether the service can do nothing without it; default true. */
+  /** Whether the service cannot work without it; default true. */
   readonly vital?: boolean;
 }
 
@@ -172,7 +172,7 @@ export interface HealthOptions {
   readonly threads: () => number;
 }
 
-/** GET /health of reports and dataset access, among their own routes. */
+/** GET /health of the report and dataset access services, which have it among their own routes. */
 export function healthRoute({ dependencies, ...parts }: HealthOptions): Route {
   const health = sharedHealth({ ...parts, checks: dependencies.map((one) => ({ vital: true, ...one })) });
   return {

@@ -1,14 +1,14 @@
-// `limit` and `offset` of lists, as parameters and as they were asked for. Pages of the access service have a bound; the lists of
-// the installer are streamed, so -1 asks for all of one (docs/contract/installer.md#limits).
+// `limit` and `offset` of lists: the parameters and their values in a request. Pages of the access service are bounded. The
+// lists of the installer are streamed, so there -1 requests all items (docs/contract/installer.md#limits).
 
 import type { Query } from './query.ts';
 
-/** No database counts further than this without losing digits on the way. */
+/** Larger numbers would lose digits. */
 const MAX = Number.MAX_SAFE_INTEGER;
-/** No bounded page is longer, whatever was asked for. */
+/** Longest bounded page, whatever limit is requested. */
 const LONGEST_PAGE = 10_000;
 
-/** @param maximum more is refused */
+/** @param maximum a larger limit is refused */
 export const pageParameters = (limit: number, maximum = MAX) => ({
   limit: {
     description: `At most so many, and never more than ${Math.min(maximum, LONGEST_PAGE)}`,
@@ -25,7 +25,7 @@ export const pageOf = ({ limit, offset }: Query, fallback: number): { limit: num
   offset: Number(offset ?? 0),
 });
 
-/** @param limit of whoever asks for none; -1 = all */
+/** @param limit the default; -1 = all */
 export const openPageParameters = (limit: number) => ({
   limit: {
     description: 'At most so many; -1 = all',
@@ -34,13 +34,13 @@ export const openPageParameters = (limit: number) => ({
   offset: { description: 'Skips so many', schema: { type: 'integer', minimum: 0, maximum: MAX, default: 0 } },
 });
 
-/** Without a limit, everything from the offset on. */
+/** The page of a request. Without a limit, it is everything from the offset on. */
 export function openPageOf({ limit, offset }: Query, fallback: number): { limit?: number; offset: number } {
   const most = Number(limit ?? fallback);
   return { ...(most < 0 ? {} : { limit: most }), offset: Number(offset ?? 0) };
 }
 
-/** Of whoever asks a report for no page. */
+/** Default limit of reports. */
 const REPORT_LIMIT = 100;
 
 export const reportPageParameters = {
@@ -48,7 +48,7 @@ export const reportPageParameters = {
   offset: { ...openPageParameters(REPORT_LIMIT).offset, description: 'Skips so many; ignored without a limit' },
 };
 
-/** The page of a report, and what the report says about it. */
+/** The page of a report, and its description in the report. */
 export function reportPageOf(query: Query): {
   readonly page: { limit?: number; offset: number };
   readonly meta: { readonly limit: number; readonly offset: number };

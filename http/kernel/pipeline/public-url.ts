@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 
 export interface UrlSettings {
-  /** Whether the peer with this address is a proxy in front, whose headers are believed. */
+  /** Whether this is the address of one of our proxies, whose headers are trusted. */
   readonly isProxy: (address: string) => boolean;
   /** Prefix under which that proxy publishes us, without trailing slash. */
   readonly basePath: string;
@@ -12,7 +12,7 @@ export interface UrlSettings {
 
 const HOST = /^[A-Za-z0-9.-]+(:\d{1,5})?$|^\[[0-9a-fA-F:.]+\](:\d{1,5})?$/;
 
-/** Without trailing slash. A host that is no host is replaced by the address that was connected to. */
+/** Without trailing slash. An invalid host is replaced by the local address of the connection. */
 export function publicUrl(request: IncomingMessage, { isProxy, basePath }: UrlSettings): string {
   const forwarded = isProxy(request.socket.remoteAddress ?? '') ? forwardedBy(request.headers) : {};
   const encrypted = (request.socket as Partial<TLSSocket>).encrypted === true;
@@ -27,7 +27,7 @@ interface Forwarded {
   readonly host?: string | undefined;
 }
 
-/** What the outermost proxy was asked for: RFC 7239's header where there is one, the older pair otherwise. */
+/** Scheme and host as requested from the outermost proxy: from the header of RFC 7239 or, without it, the older pair. */
 function forwardedBy(headers: IncomingHttpHeaders): Forwarded {
   const first = (name: string): string | undefined =>
     String(headers[name] ?? '')

@@ -1,4 +1,4 @@
-// Query parameters: only those of the route, converted and checked by their schemas.
+// Reads query parameters: only those of the route, converted and checked against their schemas.
 
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { badRequest } from './errors.ts';
@@ -9,7 +9,7 @@ export type Query = Readonly<Record<string, QueryValue | undefined>>;
 
 const NONE: Query = Object.freeze(Object.create(null));
 
-/** Its schemas are our own; that they are schemas is for the tests to find. */
+/** The schemas are our own, so they are validated in tests and not here. */
 const OPTIONS = {
   ...{ coerceTypes: true, allErrors: true, strict: false, formats: { int64: true as const } },
   ...{ meta: false, validateSchema: false },
@@ -17,17 +17,17 @@ const OPTIONS = {
 
 export class QueryReader {
   readonly #compiler = new Ajv2020(OPTIONS);
-  /** Of routes that were called with parameters: most of a hundred never are, or not before long. */
+  /** Compiled at a route's first call with parameters, because most of the hundred routes are never called with any. */
   readonly #checks = new Map<Route, ValidateFunction>();
 
-  /** 400 names the parameter, what was given and what is allowed. */
+  /** Throws 400 with the parameter, its value and the allowed values. */
   read(route: Route, search: URLSearchParams): Query {
     if (search.size === 0) return NONE;
-    // Without a prototype: `constructor` and `__proto__` are names like any other.
+    // Without a prototype, so that `constructor` and `__proto__` are ordinary names.
     const query: Record<string, QueryValue> = Object.create(null);
     for (const [name, value] of search) {
       if (name in query) throw badRequest(`query parameter '${name}' is given twice`);
-      // As in a path and in a body: no database stores it, so nothing can be found by it.
+      // As in paths and bodies: PostgreSQL cannot store NUL, so nothing could be found by it.
       if (value.includes('\0')) throw badRequest(`query parameter '${name}' holds the character U+0000`);
       query[name] = value;
     }

@@ -1,5 +1,5 @@
-// What of a request is recorded, and when. Changes, and what administrators read, are recorded before their answer goes out;
-// downloads, and whatever was refused, within a second after it.
+// Records requests in the audit trail. Changes and reads by administrators are recorded before the response is sent; downloads
+// and refusals are recorded within a second after it.
 
 import { type AuditActor, type AuditRow, outcomeOf } from '../../../engine/model/audit.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
@@ -9,14 +9,14 @@ import type { RequestScope } from '../server/request-scope.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import { auditOf, type Route } from './route.ts';
 
-/** Of an id in a path; longer ones name nothing that there is. */
+/** Most characters recorded of an id in a path. No record has a longer id. */
 const LONGEST_ID = 256;
-/** Of a route about a dataset, its path says so. */
+/** Matches the paths of routes about a dataset. */
 const OF_DATASET = /\/datasets\/:id(?:\/|$)/;
 
 export interface RequestAuditOptions {
   readonly trail: Pick<AuditTrail, 'keep' | 'add' | 'refused'>;
-  /** The front end. */
+  /** The name of the front end. */
   readonly service: string;
   readonly isProxy: (address: string) => boolean;
   readonly clock: Clock;
@@ -24,10 +24,10 @@ export interface RequestAuditOptions {
 
 /** Fields of a request's row that only its handler knows. */
 export interface Concerned {
-  /** A token that the configuration names, whose holder calls. */
+  /** The name of the configured token that the caller sent. */
   readonly machine?: string;
   readonly dataset?: string;
-  /** Beside the path parameters. */
+  /** In addition to the path parameters. */
   readonly records?: Readonly<Record<string, string>>;
 }
 
@@ -38,7 +38,7 @@ export class RequestAudit {
     this.#options = options;
   }
 
-  /** The request is let in: its answer waits for its row, unless the answer is a refusal. */
+  /** Called when the caller is admitted. The response will wait for its row, unless it is a refusal. */
   admitted(exchange: RequestScope, route: Route, caller: Caller): void {
     exchange.admitted = true;
     const kind = auditOf(route);
@@ -50,14 +50,14 @@ export class RequestAudit {
     });
   }
 
-  /** The answer is out, or will never be. */
+  /** Called when the response is sent, or never will be. */
   ended(exchange: RequestScope): void {
     const { route, response, admitted, recorded, clientGone } = exchange;
     if (!route || recorded) return;
     const { trail } = this.#options;
     const row = this.#row(exchange, route, response.headersSent ? response.statusCode : undefined);
     const isOfInterest = auditOf(route) !== undefined || exchange.caller.kind === 'admin';
-    // Whoever was not let in, for whatever reason, can come again as often as they like.
+    // A caller who was not admitted may try as often as they like, so these rows are counted.
     if (row.kind === 'refusal' || (isOfInterest && !admitted)) trail.refused(row);
     else if (isOfInterest) trail.add(clientGone ? { ...row, outcome: 'cut' } : row);
   }
@@ -68,7 +68,7 @@ export class RequestAudit {
     const ids = { ...params, ...concerned.records };
     const records = Object.fromEntries(Object.entries(ids).map(([name, value]) => [name, shortened(value)]));
     const dataset = concerned.dataset ?? (OF_DATASET.test(route.path) ? params.id : undefined);
-    // Of those who were not let in, 429 is for guesses of a secret.
+    // For a caller who was not admitted, 429 means guesses of a secret.
     const outcome = status === undefined ? 'cut' : !admitted && status === 429 ? 'refused' : outcomeOf(status);
     return {
       at: clock.now(),

@@ -1,4 +1,4 @@
-// What every request goes through: id, version, route, caller, query, handler; and one way out for whatever is thrown.
+// The steps of every request: id, route, version, caller, query, handler. Everything that is thrown is handled in one place.
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -30,20 +30,20 @@ import { needsRoom, type Route } from './route.ts';
 import { type Found, Router } from './router.ts';
 
 export interface PipelineOptions {
-  /** One that has method and path of an ops route takes its place. */
+  /** A route with the method and path of an ops route replaces it. */
   readonly routes: readonly Route[];
-  /** Served while draining too: health, readiness, metrics. */
+  /** Health, readiness and metrics. They are also served while draining. */
   readonly opsRoutes: readonly Route[];
   readonly auth: AuthSettings;
   readonly cors: CorsSettings;
   readonly url: UrlSettings;
-  /** Of requests that name none; 1.8.0 when absent. */
+  /** The version of requests that name none; 1.8.0 when absent. */
   readonly assumedApiVersion?: ApiVersion | undefined;
   /** Absent = there is always room. */
   readonly room?: DiskRoom | undefined;
-  /** The listener speaks TLS. */
+  /** True when the listener uses TLS. */
   readonly tls: boolean;
-  /** With TLS: names below ours have it as well. */
+  /** With TLS: subdomains use it as well. */
   readonly subDomains?: boolean | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -51,7 +51,7 @@ export interface PipelineOptions {
   readonly audit: Omit<RequestAuditOptions, 'clock'>;
 }
 
-/** Fewer than our connections to a database, so that other requests can use it while lists are read. */
+/** Fewer than the connections to a database, so that some are left for other requests while lists are read. */
 const LISTS_AT_ONCE = 4;
 const DRAINING_RETRY_SECONDS = 10;
 const FULL_RETRY_SECONDS = 30;
@@ -63,9 +63,9 @@ export class RequestPipeline {
   readonly #audit: RequestAudit;
   readonly #shared: SharedByAnswers;
   readonly #always: ReadonlySet<Route>;
-  /** Every route that is served, for tests and documentation. */
+  /** All routes, for tests and documentation. */
   readonly routes: readonly Route[];
-  /** Of every answer. */
+  /** Headers of every response. */
   readonly standing: Readonly<Record<string, string>>;
   draining = false;
 
@@ -84,7 +84,7 @@ export class RequestPipeline {
 
   /**
    * Handles the request. Never rejects.
-   * @param stopped aborted when the server gives up what is under way
+   * @param stopped aborts when the server gives up requests under way
    * @param mayContinue sends the 100 that the client waits for before it sends its body
    */
   async handle(
@@ -115,7 +115,7 @@ export class RequestPipeline {
     const seconds = (clock.now() - begun) / 1000;
     metrics.ended(route?.path ?? 'none', request.method ?? '', response.statusCode, seconds);
     if (log.isLevelEnabled('debug')) {
-      // Never the URL: its query may hold a token.
+      // Never log the URL, because its query may contain a token.
       const about = { method: request.method, route: route?.path, status: response.statusCode, seconds };
       exchange.log.debug(about, 'request');
     }
@@ -198,7 +198,7 @@ export class RequestPipeline {
       log.debug({ reason: messageOf(thrown) }, 'the client went away');
       return;
     }
-    // Streams say `aborted` of each other; that we stop is known here, and not taken from an error.
+    // Streams also fail with `aborted` because of each other, so we check ourselves whether we are stopping.
     const isStopping = this.draining || exchange.signal.aborted;
     const error = isStopping && kindOf(thrown) === 'aborted' && !hasNoRoom(thrown) ? stopping() : toHttpError(thrown);
     if (error.code >= 500) {
@@ -214,7 +214,7 @@ export class RequestPipeline {
     }
   }
 
-  /** A body that the handler did not want: what is still coming is read for a while, then the connection is cut. */
+  /** Discards the rest of a body that the handler did not read. After a while, closes the connection. */
   async #discardRest(request: IncomingMessage): Promise<void> {
     await discardBody(request, this.#options.clock);
     if (!request.complete) request.socket.destroy();
@@ -225,7 +225,7 @@ const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
 
 const stopping = (): HttpError => unavailable('the service is stopping; try again', DRAINING_RETRY_SECONDS);
 
-/** The 100 goes out when somebody begins to read, so that a handler can refuse before a byte of the body was sent. */
+/** Sends the 100 when somebody begins to read, so that a handler can refuse the request before the body is sent. */
 function continueWhenRead(request: IncomingMessage, response: HeldResponse, mayContinue: () => void): void {
   const onListener = (event: string): void => {
     if (event !== 'data' && event !== 'readable') return;
@@ -235,7 +235,7 @@ function continueWhenRead(request: IncomingMessage, response: HeldResponse, mayC
   request.on('newListener', onListener);
 }
 
-/** Path and query; of an absolute URL, as proxies send it, what follows the host. */
+/** Splits a URL into path and query. Of an absolute URL, as proxies send it, the scheme and the host are ignored. */
 function splitUrl(url: string): readonly [path: string, query: string] {
   const local = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
   const mark = local.indexOf('?');

@@ -1,4 +1,4 @@
-// What routes say about their answers.
+// Descriptions of the responses of routes, for the documentation.
 
 import type { TSchema } from 'typebox';
 import { Problem } from './errors.ts';
@@ -9,7 +9,7 @@ export const answer = (description: string, schema: TSchema): RouteResponse => (
   schema: { ...schema },
 });
 
-/** Error answers by code, with those that every route may have. */
+/** Error responses by code, with those that every route may have. */
 export function refusals(byCode: Readonly<Record<number, string>>): Readonly<Record<number, RouteResponse>> {
   const all = {
     400: 'A header or query parameter is not understood',

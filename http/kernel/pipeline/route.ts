@@ -1,5 +1,5 @@
-// Routes as data: method, path, who may call, what comes in and goes out. Tests walk the list, documentation is made
-// from it, and a route without `access` is no route.
+// Routes as data: method, path, who may call, and the schemas of requests and responses. Tests and documentation use the list.
+// `access` is required.
 
 import type { AuditKind } from '../../../engine/model/audit.ts';
 import type { Caller } from '../auth/caller.ts';
@@ -8,32 +8,33 @@ import type { RequestContext } from './context.ts';
 
 /**
  * Who may call:
- *   open            anybody, no token of a user is looked at; whoever has `token` where the route has one
- *   user            a registered user          user-or-guest   a guest's token will do
- *   user-or-admin   a user, or the admin token admin           the admin token
- *   anyone-known    a user, a guest, or the admin token
+ *   open            anybody, user tokens are ignored; if the route has a `token`, only callers who send it
+ *   user            a registered user          user-or-guest   a user or a guest
+ *   user-or-admin   a user or an administrator admin           an administrator
+ *   anyone-known    a user, a guest or an administrator
+ * Administrators are callers with the admin token, and operators (authenticate.ts).
  */
 export type Access = 'open' | 'user' | 'user-or-guest' | 'user-or-admin' | 'anyone-known' | 'admin';
 
-/** What is recorded of a route that only reads: downloads of files, or nothing. Reads of administrators are, everywhere. */
+/** What is recorded for a route that only reads: downloads, or nothing. Reads by administrators are always recorded. */
 export type ReadAudit = 'download' | 'none';
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type Method = (typeof METHODS)[number];
 
-/** JSON Schema of a parameter, a body or a response; TypeBox schemas are such. */
+/** JSON Schema of a parameter, a body or a response, for example a TypeBox schema. */
 export type JsonSchema = object;
 
 export interface RouteParameter {
   readonly description: string;
-  /** Of query parameters and headers; default false. The handler sees to it. */
+  /** For query parameters and headers; default false. The handler has to check it. */
   readonly required?: boolean;
   readonly schema: JsonSchema;
 }
 
 export interface RouteBody {
   readonly description: string;
-  /** Media types that are taken, and the schema of each; `{}` where there is none to give. */
+  /** The accepted media types with their schemas; `{}` if there is no schema. */
   readonly content: Readonly<Record<string, JsonSchema>>;
 }
 
@@ -46,25 +47,25 @@ export interface RouteResponse {
 
 export interface Route {
   readonly method: Method;
-  /** As find-my-way reads it: `/datasets/:id/files`. HEAD is served wherever GET is. */
+  /** In the syntax of find-my-way: `/datasets/:id/files`. A GET route also serves HEAD. */
   readonly path: string;
   readonly access: Access;
-  /** Of an open route: the secret that its callers share. */
+  /** For an open route: the secret that its callers share. */
   readonly token?: ServiceToken;
-  /** Of each route that reads and is not for administrators alone; what the others are follows from what they are. */
+  /** Required for GET routes, except those for administrators only. For other routes see {@link auditOf}. */
   readonly audit?: ReadAudit;
   readonly operationId: string;
   readonly summary: string;
-  /** Query parameters by name; others are refused with 400. Absent = none. */
+  /** Query parameters by name. Others are refused with 400. Absent = none. */
   readonly query?: Readonly<Record<string, RouteParameter>>;
-  /** Path parameters and request headers by name, for the documentation: the handler checks them. */
+  /** Path parameters and request headers by name, for the documentation. The handler has to check them. */
   readonly params?: Readonly<Record<string, RouteParameter>>;
   readonly headers?: Readonly<Record<string, RouteParameter>>;
   readonly body?: RouteBody;
   readonly responses: Readonly<Record<number, RouteResponse>>;
   /** Accepts the token as `access_token` in the query (downloads by browsers). */
   readonly queryToken?: boolean;
-  /** Makes room, or writes next to nothing: served while a disk is full. Of GET and DELETE it is taken for granted. */
+  /** Served even while a disk is full, because it frees space or writes very little. GET and DELETE always are. */
   readonly needsNoRoom?: true;
   readonly handler: (context: RequestContext) => Promise<void>;
 }
@@ -72,14 +73,14 @@ export interface Route {
 export const needsRoom = ({ method, needsNoRoom }: Route): boolean =>
   method !== 'GET' && method !== 'DELETE' && needsNoRoom !== true;
 
-/** What every answer of the route is recorded as; undefined = refusals alone, and what administrators read. */
+/** The kind under which responses of the route are recorded. Undefined = only refusals and reads by administrators are. */
 export function auditOf({ method, access, audit }: Pick<Route, 'method' | 'access' | 'audit'>): AuditKind | undefined {
   if (method !== 'GET') return 'change';
   if (access === 'admin') return 'admin-read';
   return audit === 'download' ? 'download' : undefined;
 }
 
-/** The caller as the route's access demands it. */
+/** True when the route's access admits the caller. */
 export const isAllowed = (access: Access, caller: Caller): boolean => {
   switch (access) {
     case 'open':

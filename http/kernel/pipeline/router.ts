@@ -4,7 +4,7 @@ import findMyWay, { type HTTPMethod } from 'find-my-way';
 import { badRequest, HttpError, notFound } from './errors.ts';
 import { METHODS, type Route } from './route.ts';
 
-/** A file name of 255 bytes of UTF-8, every one of them percent-encoded, and some more. */
+/** Long enough for a file name of 255 bytes, all of them percent-encoded. */
 const LONGEST_PARAMETER = 1024;
 const SHOWN_PATH = 200;
 
@@ -23,7 +23,7 @@ export class Router {
     for (const route of routes) this.#finder.on(route.method, route.path, () => undefined, { route });
   }
 
-  /** 404 for an unknown path, 405 with `Allow` for a known one, 400 for a path that cannot be decoded. */
+  /** Throws 404 for an unknown path, 405 with `Allow` for another method, and 400 for a path that cannot be decoded. */
   find(method: string, path: string): Found {
     const found = this.#lookup(method === 'HEAD' ? 'GET' : method, path);
     if (found) return found;
@@ -35,7 +35,7 @@ export class Router {
     throw new HttpError('bad-method', `${method} is not for ${shown}; allowed: ${allow}`, { headers: { allow } });
   }
 
-  /** What may be asked of a path; empty = nothing is there. */
+  /** The methods of a path; empty = the path is unknown. */
   methodsOf(path: string): readonly string[] {
     const methods = METHODS.filter((method) => this.#lookup(method, path));
     if (methods.length === 0) return [];
@@ -49,7 +49,7 @@ export class Router {
   }
 
   #match(method: string, path: string): Found | undefined {
-    // Only a path: find-my-way would also take an absolute URL, a fragment, and a NUL in a parameter.
+    // Stricter than find-my-way, which also accepts an absolute URL, a fragment, and a NUL in a parameter.
     const isEncoded = path.includes('%');
     if (!path.startsWith('/') || path.includes('#') || (isEncoded && !isDecodable(path))) return undefined;
     const match = this.#finder.find(method as HTTPMethod, path);
@@ -60,7 +60,7 @@ export class Router {
   }
 }
 
-/** A route has one spelling: a proxy in front that lets no `/admin` through must not be passed by `/%61dmin`. */
+/** A route has one spelling: if a proxy blocks `/admin`, a client must not bypass it with `/%61dmin`. */
 function isSpelledAs(pattern: string, path: string): boolean {
   const segments = path.split('/');
   return pattern.split('/').every((segment, i) => segment.startsWith(':') || segment === segments[i]);

@@ -1,13 +1,13 @@
 // One connection of a server, from its acceptance to its end.
-//   opening   the TLS handshake, or the head of its first request, is still to come
-//   busy      a request is served; those that came behind it wait, one after the other in their order
-//   resting   between two requests
-// It moves as long as its client takes what it is sent, and sends what it announced, at the least rate that is allowed.
+//   opening   waits for the TLS handshake or for the head of its first request
+//   busy      a request is being served; pipelined requests wait in order
+//   resting   idle between two requests
+// A connection moves as long as its client sends the announced body, and reads the response, at the minimum rate or faster.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** A request and the answer to it. */
+/** A request and its response. */
 export interface Exchanged {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -18,24 +18,24 @@ interface Waiting extends Exchanged {
 }
 
 export interface MovingLimits {
-  /** A client that neither sends what it announced nor takes what it is sent. The work in between may last longer. */
+  /** How long we wait for a client that does not send its body or read the response. Handlers may take longer. */
   readonly idleTimeoutMs: number;
-  /** Bytes per second, while the client is waited for. */
+  /** Bytes per second while we wait for the client. */
   readonly minTransferRate: number;
 }
 
 export class Connection {
-  /** Of TLS, what is inside once the handshake is over. */
+  /** For TLS, the encrypted socket once the handshake is over. */
   socket: Socket;
   readonly acceptedAt: number;
-  /** Who it counts for; undefined for a proxy. */
+  /** The address whose limit it counts against; undefined for a proxy. */
   readonly peer: string | undefined;
-  /** When it was first seen to rest. */
+  /** When a check first found it idle. */
   restsFrom: number | undefined;
-  /** The request that is served, or was served last; none before the first. */
+  /** The current or last request; undefined before the first. */
   #latest: Exchanged | undefined;
   readonly #waiting: Waiting[] = [];
-  /** Since when the client is waited for, and what it had moved by then. */
+  /** Since when we have waited for the client, and the bytes moved by then. */
   #stall: { readonly at: number; readonly moved: number } | undefined;
 
   constructor(socket: Socket, peer: string | undefined, acceptedAt: number) {
@@ -56,12 +56,12 @@ export class Connection {
     return this.#latest !== undefined && !this.#latest.response.closed;
   }
 
-  /** Bytes of answers that its client has not taken. */
+  /** Bytes of responses that the client has not read. */
   get unsent(): number {
     return this.socket.writableLength;
   }
 
-  /** For how long its client was waited for when it was last looked at; 0 when it is not. */
+  /** How long we have been waiting for the client, as of the last checks; 0 when we are not. */
   stalledFor(now: number): number {
     return this.#stall && this.waitsForClient ? now - this.#stall.at : 0;
   }
@@ -75,9 +75,9 @@ export class Connection {
   }
 
   /**
-   * @param serve called once the answers before this one are sent; never when the connection ends first
-   * @param mostWaiting more than these end the connection: what the platform has read cannot be given back
-   * @returns false when it was ended
+   * @param serve called once all earlier responses are sent; never called if the connection ends before
+   * @param mostWaiting if more requests wait, the connection is closed, because Node has already read them
+   * @returns false when the connection was closed
    */
   take(exchanged: Exchanged, serve: () => void, mostWaiting: number): boolean {
     if (!this.isBusy) {
@@ -96,7 +96,7 @@ export class Connection {
     return true;
   }
 
-  /** To be called again and again. False when the client moves too little to be waited for any longer. */
+  /** Must be called periodically. Returns false when the client is too slow to wait any longer. */
   moves(now: number, { idleTimeoutMs, minTransferRate }: MovingLimits): boolean {
     if (!this.waitsForClient) {
       this.#stall = undefined;
@@ -105,13 +105,13 @@ export class Connection {
     const moved = this.socket.bytesRead + this.socket.bytesWritten - this.unsent;
     const enough = (minTransferRate * idleTimeoutMs) / 1000;
     if (!this.#stall || moved - this.#stall.moved >= enough) this.#stall = { at: now, moved };
-    // Of what is being sent the system tells only when it has gone out as a whole.
+    // Unsent bytes get extra time, because the system reports a write only when all of it has been sent.
     return now - this.#stall.at <= idleTimeoutMs + (this.unsent / minTransferRate) * 1000;
   }
 
   readonly #serveNext = (): void => {
     const next = this.#waiting.shift();
-    // An answer that the connection ended with leaves the next one none to go out on.
+    // If the connection ended with the last response, the next one cannot be sent.
     if (!next?.response.socket || this.socket.destroyed) {
       this.#waiting.length = 0;
       return;

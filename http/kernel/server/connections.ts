@@ -1,8 +1,9 @@
-// The connections of a server: how many there may be, which of them nobody uses, and what becomes of those. The platform's
-// timers close those that rest or stand still. Those that move too little are found by looking at all of them once in a while.
+// The connections of a server and their limits. Node's timers close connections that are idle or make no progress. To find
+// those that are too slow, we check all connections periodically.
 //
-// When there are as many as there may be, of one address or of all, a new one takes the place of one that is of little use:
-// one that rests, one whose first request has not come, one whose client does not take its answer. Else it is closed.
+// At the limit, in total or for one address, a new connection replaces an existing one. That may be an idle one, one whose
+// first request has not arrived, or one whose client does not read its response. If there is none, the new connection is
+// closed.
 
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../engine/runtime/time.ts';
@@ -11,16 +12,16 @@ import { peerOf } from './peer-address.ts';
 
 export interface ConnectionLimits extends MovingLimits {
   readonly maxConnections: number;
-  /** Of one address; proxies are left out. */
+  /** Limit for one address. It does not apply to proxies. */
   readonly connectionsPerAddress: number;
   readonly keepAliveTimeoutMs: number;
-  /** Requests of one connection that may wait for the one before them. */
+  /** Most pipelined requests of one connection that may wait. */
   readonly maxPipelined: number;
-  /** Bytes of answers, over all connections, that clients have not taken. */
+  /** Most unsent bytes of responses, over all connections. */
   readonly maxUnsentSize: number;
 }
 
-/** Why a connection was closed before its time. */
+/** Why the server closed a connection to keep a limit. */
 export type CutReason = 'address' | 'full' | 'room' | 'pipelined' | 'slow' | 'unsent';
 
 export interface ConnectionsOptions {
@@ -30,21 +31,21 @@ export interface ConnectionsOptions {
 }
 
 const LONGEST_LOOK_MS = 1_000;
-/** A client that does not take its answer for so long may lose its place. */
+/** A connection may be replaced when its client has been stalled for this long. */
 const STALLED_MS = 5_000;
 
 export class Connections {
   readonly #all = new Set<Connection>();
   readonly #bySocket = new Map<Socket, Connection>();
-  /** Of TLS, those in the handshake, by {@link endOf}. */
+  /** TLS connections in the handshake, by {@link endOf}. */
   readonly #handshakes = new Map<string, Connection>();
   readonly #byPeer = new Map<string, number>();
   readonly #limits: ConnectionLimits;
   readonly #options: ConnectionsOptions;
   readonly #lookMs: number;
-  /** At the last look, and of what was answered since. */
+  /** Unsent bytes at the last check, plus those of the responses since then. */
   #unsent = 0;
-  /** While there are any. */
+  /** Cancels the next check; set while there are connections. */
   #cancel: (() => void) | undefined;
 
   constructor(limits: ConnectionLimits, options: ConnectionsOptions) {
@@ -53,10 +54,10 @@ export class Connections {
     this.#lookMs = Math.max(1, Math.min(LONGEST_LOOK_MS, limits.idleTimeoutMs / 4));
   }
 
-  /** Takes an accepted connection, or closes it. Of TLS, before the handshake: {@link secured} is called after it. */
+  /** Admits an accepted connection, or closes it. For TLS this is before the handshake; {@link secured} is called after it. */
   add(socket: Socket): void {
     const address = socket.remoteAddress;
-    // It is gone already.
+    // The connection is already closed.
     if (address === undefined) return void socket.destroy();
     const { clock, isProxy, onCut } = this.#options;
     const peer = isProxy(address) ? undefined : peerOf(address);
@@ -76,7 +77,7 @@ export class Connections {
     this.#cancel ??= clock.after(this.#lookMs, this.#look);
   }
 
-  /** The handshake of a connection is over: from now on the socket is the one that carries requests. */
+  /** Called after the TLS handshake: `socket` is the one that carries the requests. */
   secured(socket: Socket): void {
     const connection = this.#handshakes.get(endOf(socket));
     if (!connection) return void socket.destroy();
@@ -85,34 +86,34 @@ export class Connections {
     socket.once('close', () => this.#bySocket.delete(socket));
   }
 
-  /** @param serve called once the answers before this one are sent; never when the connection ends first */
+  /** @param serve called once all earlier responses are sent; never called if the connection ends before */
   arrived(exchanged: Exchanged, serve: () => void): void {
     const { socket } = exchanged.request;
     const connection = this.#bySocket.get(socket);
-    // The platform goes on with what it has read of a connection that was closed meanwhile.
+    // Node still emits requests that it has read from a connection that is closed by now.
     if (!connection || socket.destroyed) return;
     if (!connection.take(exchanged, serve, this.#limits.maxPipelined)) this.#options.onCut('pipelined');
   }
 
-  /** The handler of a request is done. What its client has not taken by then is kept for it. */
+  /** Called when the handler of a request is done. The unsent rest of its response is in memory. */
   answered(socket: Socket): void {
     this.#unsent += socket.writableLength;
     if (this.#unsent > this.#limits.maxUnsentSize) this.#cutUnsent();
   }
 
-  /** Its handshake is over, and no request of it is served. */
+  /** True when the handshake is over and no request is being served. */
   isFree(socket: Socket): boolean {
     return this.#bySocket.get(socket)?.isBusy === false;
   }
 
-  /** The platform says that nothing moved for a while. Closes the connection if it is the client who is waited for. */
+  /** Called at the idle timeout. Closes the connection unless a request is being served that does not wait for the client. */
   stoodStill(socket: Socket): void {
     const connection = this.#bySocket.get(socket);
     if (connection?.isBusy && !connection.waitsForClient) socket.setTimeout(this.#limits.idleTimeoutMs);
     else socket.destroy();
   }
 
-  /** Closes those that have no request under way. */
+  /** Closes connections without a request under way. */
   closeUnused(): void {
     for (const connection of this.#all) if (!connection.isBusy) connection.socket.destroy();
   }
@@ -125,7 +126,7 @@ export class Connections {
     return this.#byPeer.get(peer) ?? 0;
   }
 
-  /** Why there is no place; undefined when there is one, or when one was made. */
+  /** Why a connection is refused; undefined when there is a place, or when another connection was closed for it. */
   #refusal(peer: string | undefined): CutReason | undefined {
     const { maxConnections, connectionsPerAddress } = this.#limits;
     if (peer !== undefined && this.#countOf(peer) >= connectionsPerAddress)
@@ -147,14 +148,14 @@ export class Connections {
     return true;
   }
 
-  /** Its place is free at once. */
+  /** Closes the connection. Its place is free at once. */
   #cut(connection: Connection, reason: CutReason): void {
     this.#options.onCut(reason);
     this.#forget(connection);
     connection.socket.destroy();
   }
 
-  /** Closes those that have taken nothing for longest, until what is kept for the others is little enough, or for one alone. */
+  /** Closes the longest-stalled connections, until the unsent bytes are within the limit or belong to one connection. */
   #cutUnsent(): void {
     const now = this.#options.clock.now();
     const kept = [...this.#all].filter(({ unsent }) => unsent > 0);
@@ -198,7 +199,7 @@ export class Connections {
   };
 }
 
-/** The lowest loses its place first, the longest idle of its kind before the others; infinite for what is in use. */
+/** The connection with the lowest value is replaced first: by kind, then the longest idle one. Infinity if it is in use. */
 function useOf(connection: Connection, now: number): number {
   const ofKind = (kind: number, idleMs: number): number => kind + 1 / (1 + Math.max(0, idleMs));
   if (connection.isResting) return ofKind(0, now - (connection.restsFrom ?? now));
@@ -207,5 +208,5 @@ function useOf(connection: Connection, now: number): number {
   return stalledMs >= STALLED_MS ? ofKind(4, stalledMs) : Number.POSITIVE_INFINITY;
 }
 
-/** The other end: the same for the socket of TLS and the one beneath it. */
+/** The peer's address and port, which are the same for a TLS socket and the socket under it. */
 const endOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;

@@ -1,9 +1,9 @@
-// Heads of requests that would mean one thing to us and another to whoever stands in front: refused.
+// Refuses request heads that a proxy in front of us might interpret in another way than we do.
 
 import type { IncomingMessage } from 'node:http';
 import { badRequest, HttpError } from '../pipeline/errors.ts';
 
-/** Of these the platform takes the first and drops the others, or joins them to a value that nobody sent. */
+/** Of repeated headers with these names, Node keeps the first, or joins the values to one that nobody sent. */
 const SINGULAR: ReadonlySet<string> = new Set([
   ...['host', 'content-length', 'content-type', 'expect', 'origin'],
   ...['authorization', 'admin-token', 'auth-key', 'auth_key', 'user-id'],
@@ -11,17 +11,20 @@ const SINGULAR: ReadonlySet<string> = new Set([
   ...['range', 'if-range', 'if-modified-since', 'if-unmodified-since'],
 ]);
 
-/** @throws HttpError 400, or 417 of an expectation that nobody can meet */
+/** @throws HttpError 400, or 417 for an unknown expectation */
 export function refuseOddHeads({ headers, rawHeaders, httpVersion }: IncomingMessage): void {
   if (headers.host === undefined && httpVersion === '1.1') throw badRequest('the Host header is missing');
-  // Only where a name is there twice the names have to be compared.
+  // The numbers differ only if a name is repeated.
   if (Object.keys(headers).length * 2 !== rawHeaders.length) refuseRepeated(rawHeaders);
   const { expect } = headers;
   if (expect !== undefined && expect.toLowerCase() !== '100-continue')
     throw new HttpError('bad-request', `header Expect '${expect}': only 100-continue is known`, { code: 417 });
 }
 
-/** Equal ones too: a proxy in front may count on their number (RFC 9112, 3.2). The values may be secrets. */
+/**
+ * Refuses repeated headers even if their values are equal, because a proxy may treat them in another way (RFC 9112, 3.2). The
+ * message does not show the values, which may be secrets.
+ */
 function refuseRepeated(rawHeaders: readonly string[]): void {
   const seen = new Set<string>();
   for (let i = 0; i < rawHeaders.length; i += 2) {

@@ -1,11 +1,11 @@
-// Who is at the other end of a connection, as bounds count: an IPv4 address, or the /64 network of an IPv6 address, which is what
-// one customer is given. A proxy in front has one address for everybody behind it, so bounds per address leave it out.
+// The peer of a connection, for limits per address: an IPv4 address, or the /64 network of an IPv6 address. Providers assign a
+// /64 network to each customer. A proxy has one address for all its clients, so limits per address do not apply to it.
 
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
 export interface ProxySettings {
-  /** Believe the headers of a proxy in front. */
+  /** Trust the headers of a proxy in front of us. */
   readonly trustProxy: boolean;
   /** Addresses and networks of the proxies; undefined = any peer may be one. */
   readonly proxies?: readonly string[] | undefined;
@@ -13,7 +13,7 @@ export interface ProxySettings {
 
 const MAPPED = '::ffff:';
 
-/** @param address as the platform writes it: IPv6 shortened, IPv4 perhaps mapped into IPv6 */
+/** @param address as Node formats it: IPv6 in short form, IPv4 perhaps mapped into IPv6 */
 export function peerOf(address: string): string {
   const plain = unmapped(address);
   if (isIPv4(plain)) return plain;
@@ -25,10 +25,10 @@ export function peerOf(address: string): string {
   return `${all.slice(0, 4).join(':')}::/64`;
 }
 
-/** Where a request comes from: the other end of its connection, or what our proxy saw there. */
+/** The address of the client: the peer of the connection or, behind one of our proxies, the proxy's peer. */
 export function clientAddress({ headers, socket }: IncomingMessage, isProxy: (address: string) => boolean): string {
   const address = socket.remoteAddress ?? '';
-  // A proxy adds what it saw at the end: everything before is what the client wrote.
+  // A proxy appends the address of its peer. Everything before that comes from the client.
   const seen = isProxy(address)
     ? String(headers['x-forwarded-for'] ?? '')
         .split(',')
@@ -38,7 +38,7 @@ export function clientAddress({ headers, socket }: IncomingMessage, isProxy: (ad
   return unmapped(seen !== undefined && isIP(seen) !== 0 ? seen : address);
 }
 
-/** Whether the peer with this address is one of our proxies. */
+/** Returns a function that tells whether an address is that of one of our proxies. */
 export function proxyCheck({ trustProxy, proxies }: ProxySettings): (address: string) => boolean {
   if (!trustProxy) return () => false;
   if (!proxies) return () => true;

@@ -1,5 +1,6 @@
-// One request and its answer, as the pipeline sees them. Signal and log are made when they are asked for: most requests
-// are over before anybody does. Disposed of when the request is over; the server's end aborts its signal no more then.
+// The scope of one request: request, response, and what the pipeline knows about them. Signal and logger are created on first
+// use, because most requests need neither. It is disposed when the request is over; after that, the server no longer aborts its
+// signal.
 
 import type { IncomingMessage } from 'node:http';
 import {
@@ -17,24 +18,24 @@ import { ANONYMOUS, type Caller } from '../auth/caller.ts';
 import type { Concerned } from '../pipeline/request-audit.ts';
 import type { Route } from '../pipeline/route.ts';
 
-/** The header `traceid` of clients that know no Trace Context. */
+/** The format of the header `traceid`, sent by clients without Trace Context. */
 const CLIENT_TRACE = /^[A-Za-z0-9-]{1,64}$/;
 
 export class RequestScope implements Disposable {
   readonly id: string;
   readonly request: IncomingMessage;
   readonly response: HeldResponse;
-  /** Once it is found. */
+  /** Set once it is found. */
   route: Route | undefined;
-  /** Of the path. */
+  /** The parameters in the path. */
   params: Readonly<Record<string, string>> = {};
-  /** Once it is known, be it let in or not. */
+  /** Set once the caller is known, even if it is refused. */
   caller: Caller = ANONYMOUS;
-  /** The caller may ask for the route; it is up to its handler now. */
+  /** The caller may call the route. From now on, its handler decides. */
   admitted = false;
-  /** It has its row in the audit trail. */
+  /** The request has its row in the audit trail. */
   recorded = false;
-  /** What its handler says for that row. */
+  /** Fields of that row that the handler has set. */
   concerned: Concerned = {};
   readonly #stopped: LinkedControllers;
   readonly #serverLog: Logger;
@@ -43,7 +44,7 @@ export class RequestScope implements Disposable {
   #log: Logger | undefined;
   #traceparent: Traceparent | undefined;
 
-  /** @param stopped aborted when the server gives up what is under way */
+  /** @param stopped aborts when the server gives up requests under way */
   constructor(id: string, request: IncomingMessage, response: HeldResponse, stopped: LinkedControllers, log: Logger) {
     this.id = id;
     this.request = request;
@@ -52,18 +53,18 @@ export class RequestScope implements Disposable {
     this.#serverLog = log;
   }
 
-  /** The connection was lost before the answer was out. */
+  /** True when the connection was lost before the response was sent. */
   get clientGone(): boolean {
     return this.response.closed && !this.response.writableFinished;
   }
 
-  /** Aborts when the client goes away or the server gives up. */
+  /** Aborts when the client disconnects or the server gives up. */
   get signal(): AbortSignal {
     this.#until ??= this.#openSignal();
     return this.#until.signal;
   }
 
-  /** What others are told who work for this request: of the caller's trace, or of a new one when it sent none that is good. */
+  /** The trace context for calls on behalf of this request: in the caller's trace or, without a valid one, in a new trace. */
   get traceparent(): Traceparent {
     if (this.#traceparent) return this.#traceparent;
     const { traceparent } = this.request.headers;
@@ -72,7 +73,7 @@ export class RequestScope implements Disposable {
     return this.#traceparent;
   }
 
-  /** With the request's id and its trace, and the client's own `traceid` when it is one. */
+  /** A logger with the ids of the request and its trace, and with the client's `traceid` if it is valid. */
   get log(): Logger {
     if (this.#log) return this.#log;
     const { traceid } = this.request.headers;

@@ -1,6 +1,6 @@
-// A front end's listener: one port, bounded in everything a client controls.
-//   start    listens                         quiet   new requests get 503 but for health, readiness and metrics
-//   stop     no new connections; waits for the answers under way, then cuts them off shortly before the deadline
+// The listener of a front end: one port, with limits on everything that a client controls.
+//   start    listens                         quiet   new requests get 503, except for health, readiness and metrics
+//   stop     no new connections; waits for responses under way, and cuts them off shortly before the deadline
 
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -27,11 +27,11 @@ export interface ServerLimits extends ConnectionLimits {
 
 export interface ServerOptions extends ActorOptions {
   readonly host: string;
-  /** 0 = any that is free. */
+  /** 0 = any free port. */
   readonly port: number;
   readonly tls?: Certificate | undefined;
   readonly limits: ServerLimits;
-  /** Whether the peer with this address is a proxy in front. */
+  /** Whether this is the address of one of our proxies. */
   readonly isProxy: (address: string) => boolean;
   readonly metrics: Pick<HttpMetrics, 'cut'>;
   readonly pipeline: RequestPipeline;
@@ -40,7 +40,7 @@ export interface ServerOptions extends ActorOptions {
 export class HttpServer extends Actor {
   readonly #options: ServerOptions;
   readonly #server: Server<typeof IncomingMessage, typeof HeldResponse>;
-  /** Requests that are handled, and answers that are not yet sent. */
+  /** Number of requests whose handler runs or whose response is not sent. */
   #underWay = 0;
   #onFinished: () => void = () => {};
   readonly #underWayUntil = new LinkedControllers(this.hurried);
@@ -51,7 +51,7 @@ export class HttpServer extends Actor {
     super(options);
     this.#options = options;
     const { limits, tls, clock, isProxy, metrics } = options;
-    // The other half is for answers of other kinds.
+    // The other half is for other kinds of responses.
     this.#sendRoom = new SendRoom(limits.maxUnsentSize / 2);
     this.#connections = new Connections(limits, {
       clock,
@@ -62,7 +62,7 @@ export class HttpServer extends Actor {
       ServerResponse: HeldResponse,
       maxHeaderSize: limits.maxHeaderSize,
       headersTimeout: limits.headerTimeoutMs,
-      // A slow upload is legal as long as it moves: the socket's own timeout bounds standing still.
+      // A slow upload is allowed as long as it makes progress. The socket's timeout ends one that does not.
       requestTimeout: 0,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       connectionsCheckingInterval: Math.min(limits.headerTimeoutMs, 5_000),
@@ -73,7 +73,7 @@ export class HttpServer extends Actor {
       ? createTlsServer({ ...settings, ...listenerTls(tls, limits.handshakeTimeoutMs) })
       : createServer(settings);
     this.#server.timeout = limits.idleTimeoutMs;
-    // `close` calls this. By itself it would also cut connections whose answer was written but not yet sent.
+    // `close` calls this. Node's own version would also close connections whose response is written but not yet sent.
     this.#server.closeIdleConnections = () => this.#connections.closeUnused();
     this.#server.on('connection', (socket: Socket) => this.#connections.add(socket));
     if (tls) this.#server.on('secureConnection', (socket: Socket) => this.#connections.secured(socket));
@@ -89,7 +89,7 @@ export class HttpServer extends Actor {
     });
   }
 
-  /** The port that is listened on; 0 before the start. */
+  /** The port on which it listens; 0 before the start. */
   get port(): number {
     return (this.#server.address() as AddressInfo | null)?.port ?? 0;
   }
@@ -138,7 +138,7 @@ export class HttpServer extends Actor {
     this.#connections.arrived({ request, response }, () => this.#take(request, response, mayContinue));
   }
 
-  /** An answer is over when its last byte was handed to the system, not when it was written to memory. */
+  /** A response is finished when its last byte was passed to the operating system, not when it was buffered. */
   #take(request: IncomingMessage, response: HeldResponse, mayContinue?: () => void): void {
     response.room = this.#sendRoom;
     this.#underWay++;
@@ -151,9 +151,9 @@ export class HttpServer extends Actor {
     });
   }
 
-  /** Bytes that are no request: answered in the contract's form as far as there is somebody to answer. */
+  /** Responds to bytes that are not an HTTP request with the contract's error body, if a response is possible. */
   #refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
-    // Whoever has not finished the handshake of TLS cannot be told anything.
+    // Before the end of the TLS handshake, no response can be sent.
     if (!socket.writable || !this.#connections.isFree(socket as Socket)) {
       socket.destroy();
       return;
@@ -198,7 +198,7 @@ function aborts(signal: AbortSignal): Promise<void> {
 }
 
 export interface Certificate {
-  /** PEM of the chain. */
+  /** The certificate chain in PEM format. */
   readonly cert: string;
   readonly key: string;
 }
@@ -211,7 +211,8 @@ const CIPHERS = [
 ].join(':');
 
 /**
- * TLS 1.3, and of 1.2 what has forward secrecy and authenticated encryption. Every client that is still maintained speaks one of these.
+ * TLS 1.3, and the cipher suites of TLS 1.2 with forward secrecy and authenticated encryption. All maintained clients support
+ * one of these.
  */
 export const listenerTls = (certificate: Certificate, handshakeTimeoutMs: number): TlsOptions => ({
   ...certificate,

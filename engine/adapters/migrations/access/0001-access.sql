@@ -1,10 +1,11 @@
 -- Dataset access: datasets, staff, providers, access requests and grants, their history, and the mails to be sent.
 -- Names are unqualified: the search path selects the schema.
 
--- Curated datasets, and users' own: those are added when somebody first asks about one, with the owner as manager.
+-- Curated datasets and users' own datasets. A user's dataset is added when somebody first asks about it, with its owner as
+-- manager.
 create table curated_dataset (
   dataset_id text collate "C" primary key check (dataset_id ~ '^[A-Za-z0-9_]{1,64}$'),
-  -- Deferred, so that one import may swap two.
+  -- Deferred, so that an import may swap the ids of two datasets.
   study_id text collate "C" not null unique deferrable initially deferred check (study_id <> ''),
   sha1_hash text not null,
   display_name text not null,
@@ -12,19 +13,19 @@ create table curated_dataset (
   description text not null,
   restriction_level text not null
     check (restriction_level in ('public', 'prerelease', 'protected', 'controlled', 'private')),
-  -- Negative: requests are decided by people only.
+  -- Negative: only people decide requests.
   days_for_approval integer not null,
-  -- Empty: mails have no such row.
+  -- Empty: mails do not contain this row.
   prior_auth_label text not null,
   mail_from text not null,
   mail_manager_text text not null,
   mail_requester_text text not null,
   mail_approval_text text not null,
-  -- Of a user's own dataset; null for curated ones. The installer gives its protected files to whoever has a grant.
+  -- The owner of a user's dataset; null for curated ones. The installer gives its protected files to everybody with a grant.
   owner_id numeric(19) check (owner_id > 0)
 );
 create index curated_dataset_owned on curated_dataset (dataset_id) where owner_id is not null;
--- Requests that are decided by waiting; few of many.
+-- The few datasets whose requests are approved after a waiting period.
 create index curated_dataset_waiting on curated_dataset (dataset_id)
   where days_for_approval >= 0 and restriction_level in ('protected', 'controlled');
 
@@ -45,7 +46,7 @@ create table provider (
 create index provider_dataset on provider (dataset_id, provider_id);
 create index provider_manager on provider (dataset_id, provider_id) where is_manager;
 
--- An access request and, once approved, the grant. One per person and dataset.
+-- Access requests, which are the grants once they are approved. One per person and dataset.
 create table end_user (
   end_user_id bigint generated always as identity primary key,
   user_id numeric(19) not null check (user_id > 0),
@@ -63,7 +64,7 @@ create table end_user (
   prior_auth text not null,
   denial_reason text not null,
   date_denied timestamptz,
-  -- When it was created, or last became `requested` again.
+  -- When the request was created, or last became `requested` again.
   requested_at timestamptz not null,
   row_version bigint not null default 1,
   unique (user_id, dataset_id),
@@ -71,7 +72,7 @@ create table end_user (
   check (approval_status <> 'denied' or denial_reason <> '')
 );
 create index end_user_dataset on end_user (dataset_id, user_id);
--- Lists by status, of one dataset and of all, in the order of the lists.
+-- For lists by status, of one dataset or of all, in the order of the lists.
 create index end_user_dataset_status on end_user (dataset_id, approval_status, user_id);
 create index end_user_status on end_user (approval_status, user_id, dataset_id);
 create index end_user_requested on end_user (dataset_id, requested_at) where approval_status = 'requested';
@@ -82,7 +83,7 @@ create function cause_user() returns numeric language sql stable
 create function cause_time() returns timestamptz language sql stable
   return current_setting('longshore.cause_time')::timestamptz;
 
--- Images of the row before and after; user 0 is the service itself.
+-- The rows before and after each change. User 0 is the service itself.
 create table end_user_history (
   history_id bigint generated always as identity primary key,
   action text not null check (action in ('CREATE', 'UPDATE', 'DELETE')),
@@ -139,10 +140,10 @@ create trigger end_user_history_append_only before update or delete or truncate 
 create trigger people_audit_append_only before update or delete or truncate on people_audit
   for each statement execute function refuse_change();
 
--- People who were invited before they have an account. The record is created when an account has the address.
+-- Invitations of people without an account. The record is created once an account has the address.
 create table invitation (
   invitation_id bigint generated always as identity primary key,
-  -- As the program compares addresses (engine/model/mail-address.ts). `lower` depends on the database beyond ASCII.
+  -- As the program compares addresses (engine/model/mail-address.ts): beyond ASCII, SQL's `lower` depends on the database.
   email text not null check (email <> ''),
   kind text not null check (kind in ('provider', 'end-user')),
   dataset_id text collate "C" not null references curated_dataset,
@@ -152,7 +153,7 @@ create table invitation (
   unique (email, kind, dataset_id)
 );
 
--- When an invitation was last mailed to an address: at most once a day.
+-- When an invitation was last mailed to an address, which happens at most once a day.
 create table invited_address (
   email text primary key,
   last_mail timestamptz not null
@@ -161,26 +162,26 @@ create table invited_address (
 -- Mails to be sent. A row is removed once its mail was accepted; `due` is the earliest time of the next attempt.
 create table outbox (
   mail_id bigint generated always as identity primary key,
-  -- Part of the Message-ID, by which repeated mails are recognized.
+  -- Part of the Message-ID, by which duplicates of a mail are recognized.
   message_key uuid not null unique default gen_random_uuid(),
   draft jsonb not null,
   due timestamptz not null,
   attempts integer not null default 0 check (attempts >= 0),
-  -- Given up; an administrator should look.
+  -- Given up; an administrator has to look at it.
   dead boolean not null default false,
   failure text,
-  -- The record that the mail is about, and what it says; null for mails that are not limited, see mail_tally.
+  -- The record and the content that the mail is about; null for mails that are not limited, see mail_tally.
   about text collate "C"
 );
 create index outbox_due on outbox (due, mail_id) where not dead;
 create index outbox_about on outbox (about) where about is not null and attempts = 0;
 
--- Limits the mails that users cause by editing their requests: those about one record go out at most once an hour, with its
--- newest state; one author, one dataset and the service as a whole have a number a day (adapters/access/outbox.ts).
+-- Limits the mails that users cause by editing their requests. Mails about one record are sent at most once an hour, with its
+-- newest state. Each author, each dataset and the whole service have a daily limit (engine/adapters/access/bounded-mails.ts).
 create table mail_tally (
   kind text not null check (kind in ('record', 'author', 'dataset', 'service')),
   key text collate "C" not null,
-  -- `record`: when the last mail about it was or is due. The others: since when `mails` counts.
+  -- For `record`: when the last mail about it was or is due. For the others: the time since which `mails` counts.
   at timestamptz not null,
   mails integer not null check (mails > 0),
   primary key (kind, key)

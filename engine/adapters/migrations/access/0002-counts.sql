@@ -1,6 +1,6 @@
 -- The totals of lists. Each change updates them in its own transaction, because counting a million rows takes longer than
--- reading a page of them. To avoid deadlocks, a transaction writes counts last, that of its dataset before that of all, and
--- never writes the rows of two people.
+-- reading a page of them. To avoid deadlocks, a transaction writes counts last: that of its dataset, then that of all datasets.
+-- It never writes the rows of two people.
 
 create table people_count (
   -- Empty: all datasets together.
@@ -9,7 +9,7 @@ create table people_count (
   requested bigint not null default 0 check (requested >= 0),
   approved bigint not null default 0 check (approved >= 0),
   denied bigint not null default 0 check (denied >= 0),
-  -- Only in the row of all datasets.
+  -- Counted only in the row of all datasets.
   staff bigint not null default 0 check (staff >= 0)
 ) with (fillfactor = 50);
 
@@ -33,13 +33,13 @@ begin
   end if;
 end $$;
 
--- Insertions and removals are counted per statement; per row, a statement with a million rows would write a count a million
--- times. Updates concern single rows, and most change no count.
+-- Insertions and removals are counted once per statement. Counted per row, a statement with a million rows would write a count
+-- a million times. Updates are counted per row: they concern single rows, and most change no count.
 create function count_end_users() returns trigger language plpgsql set search_path from current as $$
 declare
   sign integer := case tg_op when 'INSERT' then 1 else -1 end;
 begin
-  -- A null dataset stands for all, and comes last.
+  -- A null dataset stands for all datasets and comes last.
   perform add_to_count(coalesce(dataset_id, ''), 0, sign * requested, sign * approved, sign * denied, 0)
   from (select dataset_id, count(*) filter (where approval_status = 'requested') as requested,
       count(*) filter (where approval_status = 'approved') as approved,

@@ -1,8 +1,8 @@
--- Which grants of users' datasets changed, for the sites: a number for each person and dataset, in the order of commits. To
--- avoid deadlocks, each transaction writes the row of the numbers last, after those of the counts.
+-- Changes of grants for users' datasets, for the sites: a number for each person and dataset, in the order of commits. To
+-- avoid deadlocks, each transaction writes the row of grant_number last, after those of the counts.
 create table grant_number (
   last bigint not null,
-  -- Identifies this database: numbers of another one mean nothing here.
+  -- Identifies this database, because numbers are only comparable within one database.
   source uuid not null
 );
 insert into grant_number (last, source) values (0, gen_random_uuid());

@@ -1,13 +1,13 @@
--- The engine's memory: process instances, leases, jobs, the embedded event log and change queue.
+-- The engine's state: process instances, leases, jobs, the embedded event log and change queue.
 -- Names are unqualified: the search path selects the schema.
 
 -- Process instances -----------------------------------------------------------------------------------------------
 -- Each process takes an id and holds the advisory lock (instance_class(), id) on a session of its own. A process is alive as
--- long as that lock is held, so the rows of a dead process are free at once; nothing has to expire first.
+-- long as that lock is held. So when a process dies, its rows are free at once, and nothing has to expire first.
 
 create sequence instance_id as integer;
 
--- The first key of those locks. It differs between schemas of one database, whose ids overlap.
+-- The first key of those locks. It differs between the schemas of a database, because their ids overlap.
 create function instance_class() returns integer language sql stable
   return ('instance_id'::regclass::oid::bigint & 2147483647)::integer;
 
@@ -58,7 +58,7 @@ create table job (
   event_id bigint not null,
   source text not null,
   type text,
-  -- Of the last request that changed the dataset (W3C Trace Context).
+  -- The trace of the last request that changed the dataset (W3C Trace Context).
   traceparent text,
   state text not null default 'queued' check (state in ('queued', 'running', 'delayed', 'dead')),
   again boolean not null default false,
@@ -93,7 +93,7 @@ create table event_log (
   owner numeric(19) not null check (owner > 0),
   dataset_id text collate "C" not null,
   source text not null,
-  -- The process, and its consumer, that handles the row.
+  -- The process, and the consumer in it, that handles the row.
   holder integer,
   consumer integer,
   check ((holder is null) = (consumer is null))

@@ -1,22 +1,23 @@
 -- Writes the completions of one process, and claims jobs for it, in one round trip.
 -- Fencing: a completion is written only while its lease token is current.
--- Locks: completions lock leases, then jobs, each in the order of dataset ids. A claim skips jobs that somebody else has locked
---   and takes leases in the order of dataset ids. A deadlock needs two races at once; the caller then repeats the statement.
--- Plans: the statistics of a queue are wrong by nature (empty a minute ago, full now). The settings, the lateral joins with
---   `offset 0` and the array of names pin a plan that looks rows up one by one, in the order of an index, up to the limit.
+-- Locks: completions lock leases, then jobs, each in the order of dataset ids. A claim skips jobs that another transaction has
+--   locked, and takes leases in the order of dataset ids. A deadlock needs two races at once; the caller then retries.
+-- Plans: the statistics of a queue are always stale (empty a minute ago, full now). The settings, the lateral joins with
+--   `offset 0` and the array of names force a plan that looks rows up one by one, in index order, up to the limit.
 create function complete_and_fetch_jobs(
   me integer, lease_time interval, crashes_alone integer,
-  -- An array of {id, dataset, token, outcome, delay_ms, counted, failure, message}; outcome: done, retry, requeue, crash, dead.
+  -- Array of {id, dataset, token, outcome, delay_ms, counted, failure, message}. Outcomes: done, retry, requeue, crash, dead.
   completions jsonb,
   its_lane text, max_claims bigint,
-  -- Types and owners to claim when no others wait, and those not to claim. `types_away`: see holds_back.
+  -- Types and owners to claim only when no others wait, and those not to claim at all. `types_away`: see holds_back.
   types_last text[], types_not text[], types_away text[], owners_last numeric[], owners_not numeric[],
   -- When some owners are restricted, the others take turns, beginning with the owner after this one.
   owners_after numeric)
 returns table (
   id bigint, dataset_id text, owner numeric, event_id bigint, source text, type text, attempts integer, crashes integer,
   alone boolean, token bigint, waited_ms bigint, traceparent text,
-  -- Only in the last row, which has no job: due jobs remain although there was room; time until the next delayed job is due.
+  -- Set only in the last row, which has no job. Due jobs remain although there was room; time until the next delayed job is
+  -- due.
   blocked boolean, next_due_ms bigint)
 language plpgsql volatile set plan_cache_mode = force_generic_plan set jit = off
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -49,7 +50,7 @@ begin
         attempts = case when e.outcome = 'done' then 0
           else j.attempts + (e.outcome = 'dead' or (e.outcome = 'retry' and e.counted))::integer end,
         crashes = case when e.outcome = 'done' then 0 else j.crashes + (e.outcome = 'crash' and j.alone)::integer end,
-        -- A job that was put back keeps its place in the queue. A dead one is where no claim looks.
+        -- A requeued job keeps its place in the queue. No claim finds a dead one.
         run_at = case when e.dies then 'infinity' when e.outcome = 'retry' then now() + e.delay_ms * interval '1 millisecond'
           when e.outcome = 'requeue' then j.run_at else now() end,
         failure = case when e.outcome = 'done' then null when e.outcome in ('retry', 'dead') then e.failure
@@ -65,7 +66,7 @@ begin
   if max_claims <= 0 then return; end if;
   foreach crowded in array array[false, true] loop
     exit when crowded and cardinality(types_last) = 0;
-    for its_owner in -- null: all owners, oldest job first. Otherwise owner after owner, found in the index, once around.
+    for its_owner in -- null: all owners, oldest job first. Otherwise each owner once, in index order.
       with recursive turn (owner, went_round, n) as (
         select coalesce(owners_after, 0), false, 0 where by_owner
         union all
@@ -77,8 +78,8 @@ begin
       union all select t.owner from turn t where t.n > 0 and t.owner > 0 and t.owner <> all(owners_last || owners_not)
       union all select o.owner from unnest(owners_last) as o(owner) where o.owner <> all(owners_not)
     loop exit when room <= 0;
-      -- A running job with a free lease (expired, or its process died) is claimed as it was. If its token is higher than its
-      -- lease's, somebody claimed it while this statement ran: PostgreSQL shows a locked job as it is now, its lease as it was.
+      -- A running job whose lease is free (expired, or its process died) is claimed again. A token higher than its lease's
+      -- shows that it was claimed during this statement: PostgreSQL returns a locked job as it is now, but its lease as it was.
       return query with candidate as materialized (
         select found.* from (
           (select i.id from job i where its_owner is null and i.lane = its_lane and i.run_at <= now() order by i.run_at, i.id)
@@ -96,7 +97,7 @@ begin
               and holds_back(lower.state, lower.lane, lower.type, types_away) offset 0)
           for update of j skip locked) found
         limit case when its_owner is null or its_owner = any(owners_last) then room else (room + 1) / 2 end),
-      taken as ( -- The lease decides between processes that want the same dataset, on the row as it is now.
+      taken as ( -- Of the processes that claim the same dataset, one gets the lease, decided on the row as it is now.
         insert into lease as l (name, holder, token, expires_at)
         select c.dataset_id, me, 1, now() + lease_time from candidate c order by c.dataset_id
         on conflict (name) do update set holder = me, token = l.token + 1, expires_at = excluded.expires_at

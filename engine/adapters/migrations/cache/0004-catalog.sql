@@ -16,27 +16,27 @@ create table dataset (
   name text not null,
   project_name text,
   program_name text,
-  -- Creation of the original, the same for all revisions.
+  -- When the original was created; the same for all revisions.
   created timestamptz not null default now(),
   inserted timestamptz not null default now(),
   upload_status text not null check (upload_status in ('running', 'success', 'rejected', 'failed')),
   upload_message text,
   import_status text not null check (import_status in ('queued', 'in-progress', 'complete', 'invalid', 'failed')),
   import_messages text[] not null default '{}',
-  -- Repeats dataset_file, so that a listing does not read it.
+  -- Copied from dataset_file, so that a listing does not have to read it.
   upload_file_count integer not null default 0,
   upload_file_bytes bigint not null default 0,
-  -- Counts against the owner's quota, see owner_usage.
+  -- Count against the owner's quota; see owner_usage.
   raw_bytes bigint not null default 0 check (raw_bytes >= 0),
-  -- Grows with metadata and state; for writers without a lease.
+  -- Incremented with each change of metadata or state; for writers without a lease.
   row_version bigint not null default 1,
   -- The trace of the last request that changed the dataset (W3C Trace Context). Its jobs send it to plugins.
   traceparent text,
-  -- Versions of the store's objects that the cache reflects; both of a part or neither. Times in ms since 1970.
+  -- Versions of the store's objects that the cache reflects; for each part, both or neither. Times in ms since 1970.
   meta_etag text, meta_modified_ms bigint,
   data_etag text, data_modified_ms bigint,
   shares_etag text, shares_modified_ms bigint,
-  -- Ids of dataset_target, sorted. That table is for finding datasets by target.
+  -- The ids in dataset_target, sorted. That table serves to find datasets by target.
   install_targets text[] not null default '{}',
   check ((meta_etag is null) = (meta_modified_ms is null)),
   check ((data_etag is null) = (data_modified_ms is null)),
@@ -45,7 +45,7 @@ create table dataset (
 
 create index dataset_owned on dataset (owner_id, created desc, dataset_id) where state = 'live';
 create index dataset_community on dataset (created desc, dataset_id) where state = 'live' and visibility <> 'private';
--- Offsets into the list of all datasets, and of all that are shown, are skipped in the index alone.
+-- For offsets into the list of all datasets, and into that of all shown ones: rows are skipped without reading the table.
 create index dataset_created_state on dataset (created, dataset_id) include (state);
 create index dataset_created_shown on dataset (created, dataset_id) where state in ('live', 'superseded');
 create index dataset_root on dataset (root_id, revision);
@@ -53,7 +53,7 @@ create index dataset_project on dataset (owner_id, project_name) where project_n
 create index dataset_program on dataset (owner_id, program_name) where program_name is not null;
 create index dataset_not_live on dataset (state, dataset_id) where state <> 'live';
 create index dataset_import_failed on dataset (created, dataset_id) where import_status = 'failed';
--- The order of keys in the object store, bytewise, for merging both streams.
+-- The bytewise order of keys in the object store, for merging both streams.
 create index dataset_store_order on dataset ((owner_id::text || '/' || dataset_id || '/') collate "C")
   where state <> 'receiving';
 
@@ -83,14 +83,14 @@ create table dataset_file (
 create table dataset_share (
   dataset_id text collate "C" not null references dataset on delete cascade,
   recipient_id numeric(19) not null check (recipient_id > 0),
-  -- The owner's decision and the recipient's; null while there is none.
+  -- The owner's decision and the recipient's decision; null if there is none.
   offer text check (offer in ('grant', 'revoke')),
   receipt text check (receipt in ('accept', 'reject')),
   primary key (dataset_id, recipient_id)
 );
 create index dataset_share_recipient on dataset_share (recipient_id, dataset_id);
 
--- Mirror of the statuses that the install targets hold.
+-- A copy of the statuses in the install targets.
 create table install_status (
   dataset_id text collate "C" not null references dataset on delete cascade,
   target_id text not null,
@@ -121,7 +121,7 @@ create table account (
   email text not null,
   affiliation text not null,
   updated timestamptz not null default now(),
-  -- The address as the program compares it (engine/model/mail-address.ts). `lower` depends on the database beyond ASCII.
+  -- The address as the program compares it (engine/model/mail-address.ts): beyond ASCII, SQL's `lower` depends on the database.
   address_key text
 );
 create index account_address on account (address_key, user_id) where address_key is not null;

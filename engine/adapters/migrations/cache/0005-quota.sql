@@ -1,17 +1,17 @@
 -- Uploads, and the bytes that count against the quota of an owner: raw bytes of datasets, reservations of uploads, and objects
 -- in the store.
 
--- How a dataset enters. The row of an upload that is given up is removed: that is the state `gone`.
+-- The upload of each new dataset. When an upload is given up, its row is removed: that is the state `gone`.
 create table upload (
   dataset_id text collate "C" primary key,
   owner_id numeric(19) not null check (owner_id > 0),
   state text not null check (state in ('receiving', 'accepted', 'stored')),
-  -- The process that receives; its session lock tells whether it is alive.
+  -- The process that receives the upload. Its advisory lock shows whether it is alive.
   holder integer not null,
   reserved_bytes bigint not null check (reserved_bytes >= 0),
   source jsonb,
   created timestamptz not null default now(),
-  -- While receiving there is no dataset yet. After that the row is removed with its dataset.
+  -- There is no dataset while the upload is received. After that, the row is removed with its dataset.
   accepted_id text collate "C" generated always as (case when state <> 'receiving' then dataset_id end) stored
     references dataset on delete cascade,
   check ((state = 'accepted') = (source is not null)),
@@ -20,26 +20,26 @@ create table upload (
 create index upload_receiving on upload (holder) where state = 'receiving';
 create index upload_accepted on upload (accepted_id) where accepted_id is not null;
 
--- Every object that the store keeps for an owner, whatever the state of its dataset. Objects below raw/ are not here: the
+-- Every object that the store keeps for an owner, whatever the state of its dataset. Objects below raw/ are not included: the
 -- upload's reservation and `dataset.raw_bytes` count them until they are removed.
--- No foreign key to the dataset: an edit holds the lock of its row while it puts an object.
+-- There is no foreign key to the dataset, because an edit locks its row while it puts an object.
 create table kept_object (
   dataset_id text collate "C" not null,
-  -- Below `{owner}/{dataset}/`. The empty name: the dataset as a whole still has to be counted from a listing.
+  -- Relative to `{owner}/{dataset}/`. Empty: the whole dataset still has to be counted from a listing.
   name text collate "C" not null,
   owner_id numeric(19) not null check (owner_id > 0),
   -- While the object is being changed: the larger of its old and its new size.
   bytes bigint not null check (bytes >= 0),
-  -- The process that changes it; null = none. If that process is dead, or 0, the sweep takes over.
+  -- The process that is changing it; null = none. If that process is dead, or 0, the sweep takes over.
   holder integer,
-  -- Grows with each change, so that of two concurrent changes neither records a size that the other has replaced.
+  -- Incremented with each change, so that neither of two concurrent changes records a size that the other has replaced.
   turn bigint not null default 1,
   primary key (dataset_id, name)
 ) with (fillfactor = 70);
 create index kept_object_held on kept_object (holder, dataset_id) where holder is not null;
 
--- One row per owner, so that a check is one read and a reservation locks one row. The triggers below keep it exact whoever
--- writes. A deleted dataset counts until it is pruned.
+-- One row per owner, so that a check reads one row and a reservation locks one row. The triggers below keep it exact for all
+-- writers. A deleted dataset counts until it is pruned.
 create table owner_usage (
   owner_id numeric(19) primary key,
   bytes bigint not null
@@ -50,7 +50,7 @@ create function add_usage(owner numeric, delta bigint) returns void language sql
     on conflict (owner_id) do update set bytes = u.bytes + excluded.bytes
 $$;
 
--- Added and removed rows are counted per statement: per row, a bulk load would be quadratic.
+-- Added and removed rows are counted once per statement. Counted per row, a bulk load would take quadratic time.
 create function count_datasets() returns trigger language plpgsql set search_path from current as $$
 begin
   perform add_usage(owner_id, case tg_op when 'INSERT' then bytes else -bytes end)
@@ -110,7 +110,7 @@ end $$;
 create trigger forget_objects_of_datasets after delete on dataset referencing old table as removed
   for each statement execute function forget_kept_objects();
 
--- Truncation fires none of the above.
+-- TRUNCATE fires none of the triggers above.
 create function recount_usage() returns trigger language plpgsql set search_path from current as $$
 begin
   if tg_table_name = 'dataset' then

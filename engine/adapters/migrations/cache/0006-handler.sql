@@ -1,6 +1,6 @@
 -- Jobs of the handler service, and its totals so far.
--- The job id is null after another registration took it; such a row is due for removal at once. `holder` is the process that
--- runs the job. Times come from the service's clock.
+-- The job id is null after another registration has taken it; such a row is due for removal at once. `holder` is the process
+-- that runs the job. Times come from the service's clock.
 
 create table handler_job (
   id uuid primary key,
@@ -23,10 +23,10 @@ create table handler_job (
   check (num_nulls(result_name, result_bytes, result_expires_at) in (0, 3))
 );
 
--- The earlier of both is when some part of the row has to be removed; null while it runs.
+-- The row or its result has to be removed at the earlier of the two times; null while the job runs.
 create index handler_job_due on handler_job (least(expires_at, result_expires_at));
 create index handler_job_running on handler_job (holder) where holder is not null;
--- Results are counted for the owner of the job, at each upload.
+-- Each upload sums up the results of the job's owner.
 create index handler_job_kept on handler_job ((registration ->> 'owner')) where result_bytes is not null;
 
 create table handler_response (status smallint primary key, count bigint not null);

@@ -1,6 +1,6 @@
 -- The audit trail: one row for each request that changes or downloads something, reads as an administrator, or is refused.
--- Partitioned by week, so old rows are dropped with their partition; partitions are created when they are needed. Triggers
--- refuse update, delete and truncate to everybody, including the owner and superusers.
+-- It is partitioned by week, so old rows are dropped with their partition. Partitions are created when they are needed.
+-- Triggers refuse update, delete and truncate to everybody, including the owner and superusers.
 create sequence audit_number;
 
 create table audit (
@@ -34,8 +34,8 @@ end $$;
 create trigger audit_append_only before update or delete or truncate on audit
   for each statement execute function audit_refuse();
 
--- Creates the partition for the week of `moment` unless it exists. Attaching a table, unlike creating a partition, does not wait
--- for readers.
+-- Creates the partition for the week of `moment` unless it exists. It attaches a table because that does not wait for readers,
+-- as creating a partition directly would.
 create function audit_week(moment timestamptz) returns void language plpgsql as $$
 declare
   monday date := date_trunc('week', moment at time zone 'UTC')::date;
@@ -43,7 +43,7 @@ declare
 begin
   if to_regclass(week) is not null then return; end if;
   perform pg_advisory_xact_lock(7305020);
-  -- A query, because it sees what was committed while this waited for the lock.
+  -- This checks again with a query, which sees what was committed while this function waited for the lock.
   if exists (select from pg_inherits i join pg_class c on c.oid = i.inhrelid
       where i.inhparent = 'audit'::regclass and c.relname = week) then
     return;

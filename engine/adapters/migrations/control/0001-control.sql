@@ -1,5 +1,5 @@
--- Control schema: which datasets are installed for whom; sites read it. Several targets may share one schema, so everything
--- that depends on the target is keyed by it. What the owner said about the dataset is kept once.
+-- Control schema: which datasets are installed for whom. Sites read it. Several targets may share a schema, so everything that
+-- depends on the target has the target in its key. The owner's metadata of a dataset is stored once.
 
 create table dataset (
   dataset_id text primary key,
@@ -9,19 +9,19 @@ create table dataset (
   type_name text not null,
   type_version text not null,
   category text not null,
-  -- 0 live, 2 deleted but not uninstalled, 1 deleted and uninstalled: the liveliest of its targets.
+  -- 0 = live, 2 = deleted but not uninstalled, 1 = deleted and uninstalled. Of several targets, the first in this order counts.
   deleted_status smallint not null check (deleted_status in (0, 1, 2)),
-  -- Private while no target shows the dataset's own visibility.
+  -- Private until a target shows the dataset's own visibility.
   accessibility text not null check (accessibility in ('private', 'protected', 'public')),
   is_public smallint not null generated always as (case when accessibility = 'public' then 1 else 0 end) stored,
   days_for_approval integer not null,
   creation_date timestamptz not null,
-  -- The highest lease token that wrote; a lower one is refused.
+  -- The highest lease token of any write. Writes with a lower token are refused.
   lease_token bigint not null
 );
 create index dataset_owner on dataset (owner);
 create index dataset_original on dataset (original_id, owner);
--- The order of keys in the object store, bytewise, for merging both streams.
+-- The bytewise order of keys in the object store, for merging both streams.
 create index dataset_store_order on dataset ((owner::text || '/' || dataset_id || '/') collate "C");
 
 create table dataset_install (
@@ -170,8 +170,8 @@ create table dataset_source (
   url text not null, version text not null, primary key (dataset_id, position)
 );
 
--- Who has access to users' datasets by a grant of the dataset access service, for the view below. A grant is for a dataset with
--- all its revisions, and is here whether or not one of them is installed.
+-- Users who have access to other users' datasets by a grant of the dataset access service, for the view below. A grant covers
+-- all revisions of a dataset. It is stored whether or not one of them is installed.
 create table dataset_grant (
   original_id text not null,
   owner numeric(19) not null check (owner > 0),
@@ -183,15 +183,16 @@ create table dataset_grant (
 );
 create index dataset_grant_user on dataset_grant (user_id);
 
--- Per source of grants: the number of its last change that is applied here.
+-- For each source of grants, the number of its last change that was applied here.
 create table dataset_grant_told (
   source text primary key,
   number bigint not null
 );
 
--- What a site shows to a user: installed in the site's project, not deleted, and the user owns it, accepted a share, or has a
--- grant in force. A grant counts for nothing while the dataset is private. A dataset appears as private to everybody but its
--- owner, whatever its visibility. The same rule decides who may read files (engine/model/dataset-reading.ts).
+-- The datasets that a site shows to a user. They are installed in the site's project and not deleted. The user owns the
+-- dataset, accepted a share, or has a grant in force. A grant has no effect while the dataset is private. A dataset appears as
+-- private to everybody but its owner, whatever its visibility. The same rule decides who may read files
+-- (engine/model/dataset-reading.ts).
 create view available_user_datasets as
 select
   v.user_id, d.dataset_id, p.project_id, p.project_display_name, d.owner,

@@ -1,7 +1,7 @@
 -- Report jobs, their files, and the collections of users. Names are unqualified: the search path selects the schema, which may
 -- be in the cache database or in a database of its own.
 
--- Process instances, as in the cache database: whoever holds the advisory lock (instance_class(), id) is alive.
+-- Process instances, as in the cache database: a process is alive as long as it holds the advisory lock (instance_class(), id).
 create sequence instance_id as integer;
 
 create function instance_class() returns integer language sql stable
@@ -27,24 +27,24 @@ create table report_job (
   fingerprint text not null,
   status text not null default 'queued' check (status in ('queued', 'in-progress', 'complete', 'failed', 'expired')),
   created_at timestamptz not null,
-  -- From when a queued job may be claimed.
+  -- The time from which a queued job may be claimed.
   run_at timestamptz not null,
   started_at timestamptz,
   ended_at timestamptz,
   accessed_at timestamptz not null,
-  -- Number of the last claim; the fence of all that its holder writes.
+  -- Number of the last claim. It is the fencing token for everything that the holder writes.
   attempt integer not null default 0 check (attempt >= 0),
   attempts integer not null default 0 check (attempts >= 0),
   holder integer,
   lease_until timestamptz,
   failure text,
   stderr text,
-  -- The object store may still hold objects of attempts up to this one. Nobody needs them.
+  -- The object store may still hold objects of attempts up to this one, which are not needed.
   debris_to integer check (debris_to <= attempt),
-  -- Of the request that last queued the job (W3C Trace Context); its attempts log it.
+  -- The trace of the request that last queued the job (W3C Trace Context); its attempts log it.
   traceparent text,
-  -- Whose share of the queue the job counts against while it waits or runs. Ended jobs have the default: who asked for them, or
-  -- from where, is not kept.
+  -- The job counts against this tenant's share of the queue while it waits or runs. Ended jobs have the default: we do not keep
+  -- who asked for them, or from where.
   tenant text collate "C" not null default 'unknown',
   unique (id, query_id),
   check ((status = 'in-progress') = (holder is not null) and (holder is null) = (lease_until is null)),
@@ -62,7 +62,7 @@ create index report_job_debris on report_job (id) where debris_to is not null;
 -- Administrators list failed jobs.
 create index report_job_failed on report_job (id) where status = 'failed';
 
--- Of complete jobs only.
+-- Files of complete jobs; other jobs have none.
 create table report_file (
   report_id text collate "C" not null references report_job,
   position integer not null check (position >= 0),
@@ -74,7 +74,7 @@ create table report_file (
 
 create table collection (
   link_id bigint generated always as identity primary key,
-  -- Guests have collections of their own: a guest's number may equal a user's.
+  -- Guests have separate collections, because a guest may have the same number as a user.
   guest boolean not null default false,
   user_id numeric(19) not null check (user_id > 0),
   report_id text collate "C" not null,
