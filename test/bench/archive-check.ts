@@ -11,8 +11,9 @@ const run = promisify(execFile);
 export async function checkZip(archive: string, tree: Tree): Promise<void> {
   const expected = new Map(tree.files.map((file) => [file.path, file]));
   const zip = await openPromise(archive);
-  for await (const { fileName, uncompressedSize, crc32 } of zip.eachEntry()) {
-    if (fileName.endsWith('/')) continue;
+  for await (const { fileName: name, uncompressedSize, crc32 } of zip.eachEntry()) {
+    if (name.endsWith('/')) continue;
+    const fileName = name.replace(/^\.\//, '');
     const file = expected.get(fileName);
     if (!file || file.size !== uncompressedSize || file.crc !== crc32)
       throw new Error(`${archive}: ${fileName} is not what was packed`);

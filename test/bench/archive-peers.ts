@@ -1,16 +1,10 @@
 // Other programs that make and read archives, each with the settings that its documentation recommends.
 
 import { execFile } from 'node:child_process';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { createWriteStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { createGunzip } from 'node:zlib';
-import { ZipArchive } from 'archiver';
-import * as tar from 'tar';
-import { openPromise } from 'yauzl';
 import { ZipFile } from 'yazl';
 import type { Tree } from './archive-tree.ts';
 
@@ -27,49 +21,26 @@ export async function yazlZip(tree: Tree, target: string, level: number): Promis
   await pipeline(zip.outputStream as Readable, createWriteStream(target, { highWaterMark: WRITE_BYTES }));
 }
 
-export async function archiverZip(tree: Tree, target: string, level: number): Promise<void> {
-  const zip = new ZipArchive(level === 0 ? { store: true } : { zlib: { level } });
-  const written = pipeline(zip, createWriteStream(target, { highWaterMark: WRITE_BYTES }));
-  for (const { path, file } of tree.files) zip.file(file, { name: path });
-  await Promise.all([zip.finalize(), written]);
-}
-
 export async function zipCli(tree: Tree, target: string, level: number): Promise<void> {
   await run('zip', ['-q', '-r', `-${level}`, target, '.'], { cwd: tree.dir });
-}
-
-/** Checks sizes; yauzl itself compares no checksums. */
-export async function yauzlUnzip(archive: string, dir: string): Promise<void> {
-  const zip = await openPromise(archive);
-  for await (const entry of zip.eachEntry()) {
-    if (entry.fileName.endsWith('/')) continue;
-    const file = join(dir, entry.fileName);
-    await mkdir(dirname(file), { recursive: true });
-    await pipeline(await zip.openReadStreamPromise(entry), createWriteStream(file));
-  }
 }
 
 export async function bsdtarExtract(archive: string, dir: string): Promise<void> {
   await run('bsdtar', ['-xf', archive, '-C', dir]);
 }
 
-export async function tarExtract(archive: string, dir: string): Promise<void> {
-  await tar.x({ file: archive, cwd: dir });
+export async function sevenZipExtract(archive: string, dir: string): Promise<void> {
+  await run('7zz', ['x', '-y', '-bso0', '-bsp0', `-o${dir}`, archive]);
 }
 
-/** The bytes inside; nothing is written. */
-export async function bareGunzip(archive: string): Promise<number> {
-  let bytes = 0;
-  const input = createReadStream(archive, { highWaterMark: 256 * 1024 });
-  await pipeline(input, createGunzip({ chunkSize: 256 * 1024 }), async (chunks: AsyncIterable<Buffer>) => {
-    for await (const chunk of chunks) bytes += chunk.length;
-  });
-  return bytes;
+export async function sevenZipCreate(tree: Tree, target: string, level: number): Promise<void> {
+  await run('7zz', ['a', '-tzip', '-bso0', '-bsp0', `-mx=${level}`, target, '.'], { cwd: tree.dir });
 }
 
-export async function tarCreate(tree: Tree, target: string, level: number): Promise<void> {
-  const names = [...new Set(tree.files.map(({ path }) => path))];
-  await tar.c({ file: target, cwd: tree.dir, gzip: { level } }, names);
+export async function bsdtarCreate(tree: Tree, target: string, as: 'zip' | 'gzip', level: number): Promise<void> {
+  const format = as === 'zip' ? ['--format', 'zip'] : ['-z'];
+  const options = ['--options', `${as}:compression-level=${level}`];
+  await run('bsdtar', ['-C', tree.dir, ...format, ...options, '-cf', target, '.']);
 }
 
 /** GNU tar through pigz with two threads. */

@@ -1,9 +1,8 @@
-// What the durable measures share: a PostgreSQL of the product's own with fsync on, a Redis, and two threads of Piscina.
+// What the durable measures share: a PostgreSQL of the product's own with fsync on, and a Redis that is as durable.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
@@ -11,8 +10,12 @@ import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres/e
 import { silentLogger } from '../../engine/runtime/log.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { freePort } from '../support/ports.ts';
+import { countStatements } from './product.ts';
+import { emptyDir } from './started-up.ts';
 
 export interface DurableServer extends AsyncDisposable {
+  /** Of the server's files; removed with it. */
+  readonly dir: string;
   readonly postgres: {
     readonly host: string;
     readonly port: number;
@@ -25,17 +28,37 @@ export interface DurableServer extends AsyncDisposable {
 
 const PASSWORD = 'longshore-bench';
 
-export async function durableServer(): Promise<DurableServer> {
-  const dir = await mkdtemp(join(tmpdir(), 'longshore-bench-'));
-  const server = await startEmbeddedPostgres(
-    { dir, port: await freePort(), password: PASSWORD },
-    systemClock,
-    silentLogger(),
-    new AbortController().signal,
-  );
+export interface DurableServerOptions {
+  /** Counts statements in pg_stat_statements. */
+  readonly counted?: boolean;
+  /** Default: as many as the product's own server takes. */
+  readonly maxConnections?: number;
+}
+
+export async function durableServer({
+  counted = false,
+  ...options
+}: DurableServerOptions = {}): Promise<DurableServer> {
+  const { path: dir } = await emptyDir();
+  const port = await freePort();
+  const start = () =>
+    startEmbeddedPostgres(
+      { dir, port, password: PASSWORD, ...options },
+      systemClock,
+      silentLogger(),
+      new AbortController().signal,
+    );
+  let server = await start();
+  if (counted) {
+    await server.stop();
+    await countStatements(dir);
+    server = await start();
+  }
+  await writeFile(join(dir, 'postgres.port'), String(port));
+  await writeFile(join(dir, 'postgres.password'), PASSWORD);
   const postgres = { host: '127.0.0.1', port: server.port, user: server.user, password: PASSWORD };
   return {
-    postgres,
+    ...{ dir, postgres },
     async database(name) {
       const client = new pg.Client({ ...postgres, database: 'postgres' });
       await client.connect();
@@ -50,12 +73,12 @@ export async function durableServer(): Promise<DurableServer> {
   };
 }
 
-/** Keeps nothing on disk: faster than what a durable queue would be given. */
+/** As durable as PostgreSQL: an answer means that the command is on disk. */
 export async function redisServer(): Promise<{ readonly port: number } & AsyncDisposable> {
   const port = await freePort();
-  const child = spawn('redis-server', ['--port', String(port), '--save', '', '--appendonly', 'no'], {
-    stdio: 'ignore',
-  });
+  const dir = await emptyDir();
+  const durable = ['--dir', dir.path, '--save', '', '--appendonly', 'yes', '--appendfsync', 'always'];
+  const child = spawn('redis-server', ['--port', String(port), ...durable], { stdio: 'ignore' });
   const client = new Redis({ port, host: '127.0.0.1', retryStrategy: () => 50, maxRetriesPerRequest: null });
   client.on('error', () => {});
   await client.ping();
@@ -64,6 +87,7 @@ export async function redisServer(): Promise<{ readonly port: number } & AsyncDi
     port,
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null && child.kill()) await once(child, 'exit');
+      await dir[Symbol.asyncDispose]();
     },
   };
 }

@@ -3,7 +3,7 @@
 import { Logger, makeWorkerUtils, type Runner, run, type Task } from 'graphile-worker';
 import pg from 'pg';
 import type { DurableServer } from './durable-server.ts';
-import { type JobEngine, pickedUp, Tally, untilEmpty, type Work } from './job-engine.ts';
+import { type JobEngine, Tally, untilEmpty } from './job-engine.ts';
 import { piscinaPool } from './thread-pools.ts';
 
 const silent = new Logger(() => () => {});
@@ -18,8 +18,8 @@ const preset = (localQueue: number) => ({
   },
 });
 
-/** Holds as many jobs in memory as `localQueue` and the 24 that run. */
-export async function graphile(server: DurableServer, name: string, localQueue = 500): Promise<JobEngine> {
+/** Holds `width` jobs in memory, 24 of which run. */
+export async function graphile(server: DurableServer, name: string, width: number): Promise<JobEngine> {
   const database = await server.database(name);
   const { user, password, host, port } = server.postgres;
   const connectionString = `postgres://${user}:${password}@${host}:${port}/${database}`;
@@ -29,16 +29,9 @@ export async function graphile(server: DurableServer, name: string, localQueue =
   await utils.migrate();
   const threads = piscinaPool(10);
   const working = (task: Task): Promise<Runner> =>
-    run({ pgPool, preset: preset(localQueue), logger: silent, noHandleSignals: true, taskList: { job: task } });
+    run({ pgPool, preset: preset(width - 24), logger: silent, noHandleSignals: true, taskList: { job: task } });
   const left = async (): Promise<number> =>
     Number((await pgPool.query('select count(*) as n from graphile_worker._private_jobs')).rows[0].n);
-  const ending = async <T>(runner: Runner, until: () => Promise<T>): Promise<T> => {
-    try {
-      return await until();
-    } finally {
-      await runner.stop();
-    }
-  };
   return {
     async fill(count) {
       for (let n = 0; n < count; n += 1_000) {
@@ -46,30 +39,19 @@ export async function graphile(server: DurableServer, name: string, localQueue =
         await utils.addJobs(Array.from({ length: size }, (_, i) => ({ identifier: 'job', payload: payloadOf(n + i) })));
       }
     },
-    async drain(count, work: Work) {
+    async drain(count) {
       const tally = new Tally(count);
       const runner = await working(async (payload) => {
         const { event } = payload as { event: number };
-        tally.ended(event, await threads.run(event, { name: work }));
+        tally.ended(event, await threads.run(event, { name: 'noop' }));
       });
-      return ending(runner, async () => {
+      try {
         const took = await tally.all;
         await untilEmpty(left);
         return took;
-      });
-    },
-    async pickups(count) {
-      let started: (n: number) => void = () => {};
-      const runner = await working(async (payload) => started((payload as { event: number }).event));
-      return ending(runner, () =>
-        pickedUp(
-          count,
-          (n) => utils.addJob('job', payloadOf(n)),
-          (hear) => {
-            started = hear;
-          },
-        ),
-      );
+      } finally {
+        await runner.stop();
+      }
     },
     async [Symbol.asyncDispose]() {
       await threads.destroy();

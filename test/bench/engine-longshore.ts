@@ -14,37 +14,14 @@ import { createLogger, silentLogger } from '../../engine/runtime/log.ts';
 import { Metrics } from '../../engine/runtime/metrics.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import type { DurableServer } from './durable-server.ts';
-import { type JobEngine, pickedUp, Tally, untilEmpty, type Work } from './job-engine.ts';
+import { type JobEngine, Tally, untilEmpty } from './job-engine.ts';
 import { never, productPool } from './thread-pools.ts';
 
-export interface LongshoreOptions {
-  /** Datasets are of as many types, each of a plugin of its own. */
-  readonly plugins: number;
-  /** File of the log. */
-  readonly log: string;
-  /** Jobs in memory that wait; default the most that the configuration takes. */
-  readonly queueSize?: number;
-}
-
-export interface LongshoreEngine extends JobEngine {
-  /**
-   * Has a thread die under a busy lane: milliseconds until the lane ends jobs at 90 % of the rate that it had before. Every
-   * job is done in the end, those of the dead thread too.
-   */
-  afterDeath(): Promise<number>;
-}
-
-/** Jobs, and how many of them end before the thread dies. */
-const DEATH = { jobs: 3_000, after: 1_000 };
-
+/** Jobs that wait in memory, the most that the configuration takes; with those that run they are the width of P13. */
 const QUEUE_SIZE = 100;
 const TUNING = { workerCount: 20, retry: { attempts: 3, baseMs: 1_000, maxMs: 60_000 } };
 
-export async function longshore(
-  server: DurableServer,
-  name: string,
-  { plugins, log, queueSize = QUEUE_SIZE }: LongshoreOptions,
-): Promise<LongshoreEngine> {
+export async function longshore(server: DurableServer, name: string, log: string): Promise<JobEngine> {
   const pool = await productPool(16);
   const database = await server.database(name);
   const db = new Postgres(
@@ -66,7 +43,7 @@ export async function longshore(
         },
         report: async () => {},
       },
-      ...{ jobs, types: typesOf(plugins), breakers: undefined, tuning: { ...TUNING, inMemoryQueueSize: queueSize } },
+      ...{ jobs, types: TYPES, breakers: undefined, tuning: { ...TUNING, inMemoryQueueSize: QUEUE_SIZE } },
       ...{ clock: systemClock, log: logger, metrics: new Metrics(), random: Math.random },
     });
   const request = (n: number) => ({
@@ -87,7 +64,7 @@ export async function longshore(
   const left = async (): Promise<number> =>
     Number((await db.query<{ n: number }>('select count(*) as n from job'))[0]?.n);
   const fill = async (count: number): Promise<void> => {
-    await db.query(ADD_DATASETS, [count, plugins]);
+    await db.query(ADD_DATASETS, [count]);
     await jobs.enqueue(
       Array.from({ length: count }, (_, n) => request(n)),
       never,
@@ -95,48 +72,15 @@ export async function longshore(
   };
   return {
     fill,
-    async drain(count, work: Work) {
+    async drain(count) {
       const tally = new Tally(count);
       const worker = lane(async (job, signal) => {
-        tally.ended(job.eventId, await pool.run(work, job.eventId, { signal }));
+        tally.ended(job.eventId, await pool.run('noop', job.eventId, { signal }));
       });
       return running(worker, async () => {
         const took = await tally.all;
         await untilEmpty(left);
         return took;
-      });
-    },
-    async pickups(count) {
-      let started: (n: number) => void = () => {};
-      const worker = lane(async (job) => started(job.eventId));
-      return running(worker, () =>
-        pickedUp(
-          count,
-          (n) => jobs.enqueue([request(n)], never),
-          (hear) => {
-            started = hear;
-          },
-        ),
-      );
-    },
-    async afterDeath() {
-      await fill(DEATH.jobs);
-      const ends: number[] = [];
-      const tally = new Tally(DEATH.jobs);
-      let diedAt: number | undefined;
-      const worker = lane(async (job, signal) => {
-        const { alone } = job;
-        if (ends.length >= DEATH.after && diedAt === undefined) {
-          diedAt = performance.now();
-          await pool.run('die', 0, { signal });
-        }
-        tally.ended(job.eventId, await pool.run('digest', job.eventId, { signal, alone }));
-        ends.push(performance.now());
-      });
-      return running(worker, async () => {
-        await tally.all;
-        await untilEmpty(left);
-        return msUntilBack(ends, diedAt ?? Number.NaN);
       });
     },
     async [Symbol.asyncDispose]() {
@@ -147,31 +91,18 @@ export async function longshore(
   };
 }
 
-/** Until the first window of time, after the death, that has 90 % of the ends that a window had on average before it. */
-function msUntilBack(ends: readonly number[], diedAt: number): number {
-  const before = ends.filter((at) => at < diedAt);
-  const [first = 0] = before;
-  const perWindow = (before.length * WINDOW_MS) / (diedAt - first);
-  for (let from = diedAt; from < (ends.at(-1) ?? 0); from++) {
-    const count = ends.filter((at) => at >= from && at < from + WINDOW_MS).length;
-    if (count >= 0.9 * perWindow) return from - diedAt;
-  }
-  throw new Error('the lane did not come back');
-}
-
-const WINDOW_MS = 100;
-
-const typesOf = (plugins: number): DataTypes =>
-  new DataTypes(
-    Array.from({ length: plugins }, (_, n) => ({
-      ...{ name: `type${n}`, version: '1.0', category: 'Type', plugin: `plugin${n}`, typeChangesEnabled: false },
+const TYPES = new DataTypes(
+  [
+    {
+      ...{ name: 'type0', version: '1.0', category: 'Type', plugin: 'plugin0', typeChangesEnabled: false },
       ...{ maxFileSize: 1, allowedFileExtensions: [], usesDataProperties: true, projectIds: [] },
-    })),
-    [],
-  );
+    },
+  ],
+  [],
+);
 
 const ADD_DATASETS = `
 insert into dataset (dataset_id, owner_id, root_id, revision, state, type_name, type_version, metadata, visibility, name,
   upload_status, import_status)
-select 'bench' || n, 4242, 'bench' || n, 0, 'live', 'type' || n % $2::integer, '1.0', '{}', 'private', 'name', 'success', 'queued'
+select 'bench' || n, 4242, 'bench' || n, 0, 'live', 'type0', '1.0', '{}', 'private', 'name', 'success', 'queued'
 from generate_series(0, $1::integer - 1) n on conflict do nothing`;

@@ -3,13 +3,14 @@
 import { PgBoss } from 'pg-boss';
 import type { DurableServer } from './durable-server.ts';
 import { payloadOf } from './engine-graphile.ts';
-import { type JobEngine, Tally, untilEmpty, type Work } from './job-engine.ts';
+import { type JobEngine, Tally, untilEmpty } from './job-engine.ts';
 import { piscinaPool } from './thread-pools.ts';
 
 const LOOPS = 2;
 
-/** Holds as many as two batches in memory. */
-export async function pgBoss(server: DurableServer, name: string, batchSize = 500): Promise<JobEngine> {
+/** Holds `width` jobs in memory. */
+export async function pgBoss(server: DurableServer, name: string, width: number): Promise<JobEngine> {
+  const batchSize = width / LOOPS;
   const database = await server.database(name);
   const boss = new PgBoss({ ...server.postgres, database, max: 10, supervise: false, schedule: false });
   boss.on('error', () => {});
@@ -26,14 +27,14 @@ export async function pgBoss(server: DurableServer, name: string, batchSize = 50
         );
       }
     },
-    async drain(count, work: Work) {
+    async drain(count) {
       const tally = new Tally(count);
       const loop = async (): Promise<void> => {
         for (;;) {
           const jobs = await boss.fetch<{ event: number }>('job', { batchSize });
           if (jobs.length === 0) return;
           await Promise.all(
-            jobs.map(async ({ data }) => tally.ended(data.event, await threads.run(data.event, { name: work }))),
+            jobs.map(async ({ data }) => tally.ended(data.event, await threads.run(data.event, { name: 'noop' }))),
           );
           await boss.complete(
             'job',

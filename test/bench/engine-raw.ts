@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 import type { DurableServer } from './durable-server.ts';
-import { type JobEngine, pickedUp, Tally, untilEmpty } from './job-engine.ts';
+import { type JobEngine, Tally, untilEmpty } from './job-engine.ts';
 
 const TABLE = `
 create table job (id bigint primary key, kind text not null, state smallint not null default 0, attempt integer not null
@@ -17,16 +17,12 @@ const FILL = `
 insert into job (id, kind, payload)
 select n, 'import', jsonb_build_object('dataset', 'bench' || n, 'owner', 4242, 'event', n, 'source', 'store',
   'note', repeat('x', 60)) from generate_series(0, $1::integer - 1) n`;
-const ADD = `with added as (insert into job (id, kind, payload) values ($1, 'import', $2) returning 1)
-select pg_notify('job', 'import') from added`;
 
-export interface RawOptions {
-  readonly claim: number;
-  /** Each on a connection of its own. */
-  readonly loops: number;
-}
+/** Each on a connection of its own. */
+const LOOPS = 2;
 
-export async function rawLoop(server: DurableServer, name: string, options: RawOptions): Promise<JobEngine> {
+/** Holds `width` jobs in memory. */
+export async function rawLoop(server: DurableServer, name: string, width: number): Promise<JobEngine> {
   const database = await server.database(name);
   const connect = async (): Promise<pg.Client> => {
     const client = new pg.Client({ ...server.postgres, database });
@@ -35,9 +31,9 @@ export async function rawLoop(server: DurableServer, name: string, options: RawO
   };
   const admin = await connect();
   await admin.query(TABLE);
-  const clients = await Promise.all(Array.from({ length: options.loops }, connect));
+  const clients = await Promise.all(Array.from({ length: LOOPS }, connect));
   const completeAndFetch = async (client: pg.Client, done: readonly string[]) => {
-    const values = ['import', options.claim, done];
+    const values = ['import', width / LOOPS, done];
     return (
       await client.query<{ id: string; payload: { event: number } }>({ name: 'x', text: COMPLETE_AND_FETCH, values })
     ).rows;
@@ -59,37 +55,6 @@ export async function rawLoop(server: DurableServer, name: string, options: RawO
       await Promise.all(clients.map(loop));
       await untilEmpty(async () => Number((await admin.query('select count(*) as n from job')).rows[0].n));
       return await tally.all;
-    },
-    async pickups(count) {
-      const [worker, listener] = [clients[0] as pg.Client, await connect()];
-      let started: (n: number) => void = () => {};
-      let wake = Promise.withResolvers<void>();
-      listener.on('notification', () => wake.resolve());
-      await listener.query('listen job');
-      let left = count;
-      const loop = async (): Promise<void> => {
-        for (let done: string[] = []; left > 0 || done.length > 0; ) {
-          const heard = wake.promise;
-          const rows = await completeAndFetch(worker, done);
-          for (const { id } of rows) started(Number(id));
-          left -= rows.length;
-          done = rows.map(({ id }) => id);
-          if (done.length > 0 || left === 0) continue;
-          await heard;
-          wake = Promise.withResolvers();
-        }
-      };
-      const looping = loop();
-      const took = await pickedUp(
-        count,
-        (n) => admin.query({ name: 'add', text: ADD, values: [n, { event: n }] }),
-        (hear) => {
-          started = hear;
-        },
-      );
-      await looping;
-      await listener.end();
-      return took;
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([admin, ...clients].map((client) => client.end()));

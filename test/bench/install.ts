@@ -13,11 +13,22 @@ const DEBIAN: Readonly<Record<string, string>> = {
   '/usr/bin/pigz': 'pigz',
   '/usr/bin/bsdtar': 'libarchive-tools',
   '/usr/bin/zip': 'zip',
-  '/usr/bin/unzip': 'unzip',
+  '/usr/bin/7zz': '7zip',
+  '/usr/sbin/nginx': 'nginx',
+  '/usr/bin/strace': 'strace',
   '/usr/bin/gcc': 'gcc',
   '/usr/include/stdlib.h': 'libc6-dev',
   '/usr/include/librdkafka/rdkafka_mock.h': 'librdkafka-dev',
   '/usr/bin/blast_formatter': 'ncbi-blast+',
+  '/usr/bin/radosgw': 'radosgw',
+  '/usr/bin/radosgw-admin': 'radosgw',
+  '/usr/bin/ceph-mon': 'ceph-mon',
+  '/usr/bin/ceph-osd': 'ceph-osd',
+  '/usr/bin/ceph-authtool': 'ceph-common',
+  '/usr/sbin/rabbitmq-server': 'rabbitmq-server',
+  '/usr/sbin/slapd': 'slapd',
+  '/usr/bin/ldapadd': 'ldap-utils',
+  '/usr/bin/openssl': 'openssl',
 };
 
 const folder = import.meta.dirname;

@@ -1,10 +1,5 @@
 // What the durable measures ask of an engine: the product's or a peer's.
 
-import { systemClock } from '../../engine/runtime/time.ts';
-
-/** What a job does: nothing, or 0.7 ms of a core. */
-export type Work = 'noop' | 'digest';
-
 export interface JobEngine extends AsyncDisposable {
   /** Puts jobs 0 .. count-1 into an empty queue, nobody working yet. */
   fill(count: number): Promise<void>;
@@ -12,9 +7,7 @@ export interface JobEngine extends AsyncDisposable {
    * Works on them all in two threads; milliseconds from the start of the worker to the end of the last job. Resolves
    * once all are completed in the store, too; throws when one ran twice or is left.
    */
-  drain(count: number, work: Work): Promise<number>;
-  /** Jobs that come one by one to an idle worker: milliseconds from asking for each to its start. */
-  pickups?(count: number): Promise<readonly number[]>;
+  drain(count: number): Promise<number>;
 }
 
 /** Every job once, and no other. */
@@ -50,25 +43,4 @@ export async function untilEmpty(left: () => Promise<number>): Promise<void> {
   const begun = performance.now();
   for (let count = await left(); count > 0; count = await left())
     if (performance.now() - begun > 10_000) throw new Error(`${count} jobs are left`);
-}
-
-/** Calls `add` every 10 ms; milliseconds from each call to `started` of the same job. */
-export async function pickedUp(
-  count: number,
-  add: (n: number) => Promise<unknown>,
-  onStarted: (started: (n: number) => void) => void,
-): Promise<readonly number[]> {
-  const asked: number[] = [];
-  const took: number[] = [];
-  const all = Promise.withResolvers<void>();
-  onStarted((n) => {
-    took.push(performance.now() - (asked[n] ?? Number.NaN));
-    if (took.length === count) all.resolve();
-  });
-  for (let n = 0; n < count; n++) {
-    asked[n] = performance.now();
-    await Promise.all([add(n), systemClock.sleep(10)]);
-  }
-  await all.promise;
-  return took;
 }

@@ -1,11 +1,11 @@
 // An S3 store in a process of its own whose bucket holds million-objects.ts, so many as its first argument says: lists
 // them in pages, the way AWS writes them, and gives any object asked for. Listens on a port of 127.0.0.1 that it sends to
 // its parent. The work of a page is a copy and a few digits: what is measured is who reads it.
-//   node listing-stub.ts OBJECTS EACH [LEFT_OUT]     EACH objects of every dataset; without the object LEFT_OUT
+//   node listing-stub.ts OBJECTS EACH [LEFT_OUT]     EACH objects of every dataset; without those of the dataset LEFT_OUT
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { etagOf, keyOf, modifiedOf, ownerNumberOf, ownerOf, sizeOf } from './million-objects.ts';
+import { etagOf, keyOf, metadataOf, modifiedOf, ownerNumberOf, ownerOf, sizeOf } from './million-objects.ts';
 
 const PAGE = 1_000;
 const [objects = 0, each = 1, leftOut = Number.NaN] = process.argv.slice(2).map(Number);
@@ -21,7 +21,7 @@ const WIDTH = entry(0).length;
 /** Numbers of the objects in a page that begins with the object `first`. */
 function numbersFrom(first: number): number[] {
   const numbers = [];
-  for (let n = first; n < objects && numbers.length < PAGE; n++) if (n !== leftOut) numbers.push(n);
+  for (let n = first; n < objects && numbers.length < PAGE; n++) if (ofDataset(n) !== leftOut) numbers.push(n);
   return numbers;
 }
 
@@ -103,7 +103,7 @@ function list(query: URLSearchParams, response: ServerResponse): void {
 
 function numbersBelow(prefix: string): number[] {
   const n = numberOf(prefix);
-  return n < objects && n !== leftOut ? [n] : [];
+  return n < objects && ofDataset(n) !== leftOut ? [n] : [];
 }
 
 /** Of a key; of the last object of a dataset where a prefix or its metadata are named. NaN where no dataset is. */
@@ -114,12 +114,9 @@ function numberOf(key: string): number {
 
 function object(key: string, request: IncomingMessage, response: ServerResponse): void {
   const n = numberOf(key);
-  if (!(n < objects) || n === leftOut) return void response.writeHead(404).end('<Error><Code>NoSuchKey</Code></Error>');
-  const metadata = JSON.stringify({
-    ...{ type: { name: 'genelist', version: '1.0' }, installTargets: ['AlphaDB'], visibility: 'private' },
-    ...{ owner: Number(ownerOf(ofDataset(n))), name: 'Genes of interest', summary: 'Genes', origin: 'direct-upload' },
-    ...{ created: new Date(modifiedOf(ofDataset(n))).toISOString(), dependencies: [], daysForApproval: -1 },
-  });
+  if (!(n < objects) || ofDataset(n) === leftOut)
+    return void response.writeHead(404).end('<Error><Code>NoSuchKey</Code></Error>');
+  const metadata = metadataOf(ofDataset(n));
   response.writeHead(200, {
     etag: `"${etagOf(ofDataset(n))}"`,
     'last-modified': new Date(modifiedOf(ofDataset(n))).toUTCString(),

@@ -1,5 +1,5 @@
-// 100,000 datasets in the cache of a running `longshore up`, 1,000 of them one user's, each with the statuses of five
-// targets; and plain SQL on the same database, for comparison.
+// Datasets in the cache of a running `longshore up`, one in a thousand of them one user's and one in a hundred public, each with
+// the statuses of its two targets; and plain SQL on the same database.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,9 +8,8 @@ import { parse } from 'yaml';
 import { CACHE_SCHEMA } from '../../bin/compose/databases.ts';
 import { freePortBase, tempDir, type Up, up } from '../support/longshore.ts';
 
-export const USER = '4242';
-export const DATASETS = 100_000;
-const TARGETS = ['AlphaDB', 'BetaDB', 'GammaDB', 'DeltaDB', 'EpsilonDB'];
+const USER = '4242';
+const TARGETS = ['AlphaDB', 'BetaDB'];
 
 export interface ManyDatasets extends AsyncDisposable {
   readonly app: Up;
@@ -20,13 +19,13 @@ export interface ManyDatasets extends AsyncDisposable {
   readonly ids: readonly string[];
 }
 
-export async function manyDatasets(): Promise<ManyDatasets> {
+export async function manyDatasets(count: number): Promise<ManyDatasets> {
   const cleanup: (() => unknown)[] = [];
   const t = { teardown: (fn: () => unknown): void => void cleanup.unshift(fn) };
   const dir = await tempDir(t);
   const app = await up(t, dir, ['--port-base', String(await freePortBase())]);
   const sql = await cacheClient(dir);
-  await fill(sql);
+  await fill(sql, count);
   const { rows } = await sql.query<{ id: string }>('select dataset_id as id from dataset where owner_id = $1', [USER]);
   return {
     app,
@@ -40,7 +39,7 @@ export async function manyDatasets(): Promise<ManyDatasets> {
   };
 }
 
-async function fill(sql: pg.Client): Promise<void> {
+async function fill(sql: pg.Client, count: number): Promise<void> {
   const metadata = {
     type: { name: 'genelist', version: '1.0' },
     installTargets: TARGETS,
@@ -56,10 +55,10 @@ async function fill(sql: pg.Client): Promise<void> {
   await sql.query(
     `insert into dataset (dataset_id, owner_id, root_id, revision, state, type_name, type_version, metadata, visibility,
        name, created, upload_status, import_status, upload_file_count, raw_bytes)
-     select 'bench' || n, case when n % 100 = 0 then $1::numeric else 1000000 + n end, 'bench' || n, 0, 'live',
-       'genelist', '1.0', $2::jsonb, 'private', 'n' || n, now() - n * interval '1 second', 'success', 'complete', 1, 1
-     from generate_series(1, ${DATASETS}) n`,
-    [USER, JSON.stringify(metadata)],
+     select 'bench' || n, case when n % 1000 = 0 then $1::numeric else 1000000 + n end, 'bench' || n, 0, 'live',
+       'genelist', '1.0', $2::jsonb, case when n % 100 = 1 then 'public' else 'private' end, 'n' || n, now() - n * interval '1 second', 'success', 'complete', 1, 1
+     from generate_series(1, $3::integer) n`,
+    [USER, JSON.stringify(metadata), count],
   );
   await sql.query(
     `insert into dataset_target select d.dataset_id, x from dataset d, unnest($1::text[]) x where d.dataset_id like 'bench%'`,

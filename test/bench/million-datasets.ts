@@ -15,9 +15,11 @@ import { silentLogger } from '../../engine/runtime/log.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { freePort } from '../support/ports.ts';
 import { DATASET_SQL, ETAG_SQL, FIRST_MODIFIED_MS, MODIFIED_SQL, OWNER_SQL } from './million-objects.ts';
-import { PEERS_INDEX } from './rows-statement.ts';
+import { postmasterOf } from './product.ts';
 
 export interface MillionDatasets extends AsyncDisposable {
+  /** Of the server's own process. */
+  readonly postmaster: number;
   /** Of the cache database and its schema. */
   readonly options: PostgresOptions;
   /** Datasets 0 to `count` - 1 and no others, with the indexes that a reconciler reads; statistics are up to date. */
@@ -61,7 +63,7 @@ export async function millionDatasets(): Promise<MillionDatasets> {
   await client.query('set search_path to cache');
   const indexes = await secondaryIndexes(client);
   return {
-    options,
+    ...{ options, postmaster: await postmasterOf(dir) },
     fill: (count) => fill(client, indexes, count),
     async index() {
       for (const [, definition] of indexes.filter(([name]) => !READ.includes(name))) await client.query(definition);
@@ -100,7 +102,6 @@ async function fill(client: pg.Client, indexes: Indexes, count: number): Promise
     [JSON.stringify(metadata)],
   );
   for (const [name, definition] of indexes) if (READ.includes(name)) await client.query(definition);
-  await client.query(PEERS_INDEX);
   await client.query('vacuum (analyze)');
   await client.query('checkpoint');
 }
@@ -109,8 +110,8 @@ async function install(client: pg.Client, count: number, targets: readonly strin
   await client.query('truncate control.dataset cascade');
   await client.query(
     `insert into control.dataset (dataset_id, owner, type_name, type_version, category, deleted_status, accessibility,
-       days_for_approval, creation_date, lease_token)
-     select ${DATASET_SQL}, ${OWNER_SQL}, 'genelist', '1.0', 'Gene List', 0, 'private', -1, now(), 1
+       days_for_approval, creation_date, lease_token, original_id)
+     select ${DATASET_SQL}, ${OWNER_SQL}, 'genelist', '1.0', 'Gene List', 0, 'private', -1, now(), 1, ${DATASET_SQL}
      from generate_series(0, ${count - 1}) n`,
   );
   await client.query(

@@ -19,6 +19,16 @@ export function keyOf(n: number, each = 1): string {
   const name = place === each - 1 ? 'vdi-meta.json' : `raw/${String(place).padStart(8, '0')}`;
   return `${ownerOf(dataset)}/${datasetOf(dataset)}/${name}`;
 }
+/** What a dataset has when it has been imported, in the order of keys. */
+export const IMPORTED = ['import-ready.zip', 'install-ready.zip', 'vdi-manifest.json', 'vdi-meta.json'] as const;
+/** Of the dataset `n`: metadata that a reader takes. */
+export const metadataOf = (n: number): string =>
+  JSON.stringify({
+    ...{ type: { name: 'genelist', version: '1.0' }, installTargets: ['AlphaDB'], visibility: 'private' },
+    ...{ owner: ownerNumberOf(n), name: 'Genes of interest', summary: 'Genes', origin: 'direct-upload' },
+    ...{ created: new Date(modifiedOf(n)).toISOString(), dependencies: [], daysForApproval: -1 },
+  });
+
 /** As long as the MD5 of a store's etags. */
 export const etagOf = (n: number): string => `d41d8cd98f00b204e98009${String(n).padStart(10, '0')}`;
 export const modifiedOf = (n: number): number => FIRST_MODIFIED_MS + ((n * 7_919) % SECONDS) * 1_000;

@@ -1,4 +1,4 @@
-// A side of M17 and M18: the same by the client library of MinIO, whose stream gives one object after the other.
+// A side of W5: the same by the client library of MinIO, whose stream gives one object after the other.
 
 import { Client } from 'minio';
 import { ObjectsSeen } from './objects-seen.ts';

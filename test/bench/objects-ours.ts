@@ -1,4 +1,4 @@
-// A side of M17: a listing as the reconciler reads it from the product's S3 store.
+// A side of W5: a listing as the reconciler reads it from the product's S3 store.
 
 import { S3Store } from '../../engine/adapters/s3/s3-store.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';

@@ -1,4 +1,4 @@
-// What a side of M17 listed: every side has to come to the same.
+// What a side of W5 listed: every side has to come to the same.
 
 import { etagOf, FIRST_MODIFIED_MS, keyOf, modifiedOf, sizeOf } from './million-objects.ts';
 

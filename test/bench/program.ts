@@ -3,7 +3,6 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RUNTIME_OPTIONS } from '../../engine/runtime/program-files.ts';
 
@@ -27,12 +26,6 @@ export class Program implements AsyncDisposable {
     const said = once(child, 'message', { signal: AbortSignal.timeout(START_MS) });
     const [{ port }] = (await Promise.race([said, ended])) as [{ readonly port: number }];
     return new Program(child, port);
-  }
-
-  /** Most memory that it ever had resident, in MB of 1,000,000 bytes. */
-  get peakMb(): number {
-    const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
-    return (Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024) / 1e6;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,5 +1,12 @@
 // One row of the benchmark: what is measured beside what, which bars bind it, and what its rounds come to.
 
+/** Of a short run, for trying. */
+const numberOf = (name: string): number | undefined => Number(process.env[name]) || undefined;
+export const DATASETS = numberOf('LONGSHORE_BENCH_DATASETS');
+export const ROUNDS = numberOf('LONGSHORE_BENCH_ROUNDS');
+/** Another checkout, whose program runs beside ours. */
+export const AGAINST = process.env.LONGSHORE_BENCH_AGAINST || undefined;
+
 /** Milliseconds of many calls. */
 export interface Latencies {
   readonly p50: number;
@@ -10,9 +17,12 @@ export interface Latencies {
 /** Figures by name, all taken in one round; `ours` is always one of them. */
 export type Round = Readonly<Record<string, number>> & { readonly ours: number };
 
-/** What ours is held against: a peer is another program for the same work, a limit is what the machine gives. */
+/**
+ * What ours is held against: a peer is another program for the same work; a limit is what the machine can do at the same work,
+ * so ours cannot beat it; an anchor is anything else that runs beside ours.
+ */
 export interface Side {
-  readonly is: 'peer' | 'limit';
+  readonly is: 'peer' | 'limit' | 'anchor';
   readonly what: string;
 }
 
@@ -36,6 +46,8 @@ export interface BenchRow {
   readonly sides: Readonly<Record<string, Side>>;
   /** The first that has `over` gives the row's ratio; without one it is that of ours to the first side. */
   readonly bars: readonly [Bar, ...Bar[]];
+  /** A watched row has no goal of its own: its bars are printed and count for nothing. */
+  readonly watched?: true;
   /** More than the usual, where those leave the median to chance. */
   readonly rounds?: number;
   /** Rounds alternate between ours and the sides. */
@@ -64,6 +76,9 @@ export interface BenchResult {
   readonly range: readonly [number, number];
   readonly bar: string;
   readonly met: boolean;
+  /** Ours beats the limit: it has to be mended, and until then the row is missed. */
+  readonly wrongLimit?: true;
+  readonly watched?: true;
   /** Ours is at least as good as every peer. */
   readonly ahead: boolean;
   readonly bars: readonly BarResult[];
@@ -78,6 +93,9 @@ export function latencies(milliseconds: readonly number[]): Latencies {
   return { p50: at(0.5), p99: at(0.99), count: sorted.length };
 }
 
+/** A limit that ours beats by more is no limit. */
+const WRONG_LIMIT = 1.05;
+
 /** Medians over the rounds. Throws when a bar or a side names a figure that no round has. */
 export function resultOf(row: BenchRow, rounds: readonly Round[]): BenchResult {
   const bars = row.bars.map((bar) => barResult(row, bar, rounds));
@@ -90,13 +108,16 @@ export function resultOf(row: BenchRow, rounds: readonly Round[]): BenchResult {
     if (all.length === 0) return null;
     return (row.better === 'lower' ? Math.min : Math.max)(...all.map(median));
   };
-  const [ours, peer] = [median('ours'), best('peer')];
+  const [ours, peer, limit] = [median('ours'), best('peer'), best('limit')];
+  const beaten = limit !== null && (row.better === 'lower' ? limit / ours : ours / limit) > WRONG_LIMIT;
   return {
     ...{ id: row.id, title: row.title, unit: row.unit },
     ...{ ours: rounded(ours), peer: peer === null ? null : rounded(peer) },
-    limit: roundedOrNull(best('limit')),
+    limit: limit === null ? null : rounded(limit),
     ...{ ratio: compared.value, range: compared.range, bar: (shown ?? (bars[0] as BarResult)).bar },
-    met: bars.every((bar) => bar.met),
+    met: bars.every((bar) => bar.met) && !beaten,
+    ...(beaten ? { wrongLimit: true as const } : {}),
+    ...(row.watched ? { watched: true as const } : {}),
     ahead: peer === null || (row.better === 'lower' ? ours <= peer : ours >= peer),
     ...{ bars, figures: Object.fromEntries(names.map((name) => [name, rounded(median(name))])), sides: row.sides },
   };
@@ -137,4 +158,3 @@ function middle(values: readonly number[]): number {
 
 /** Three significant digits, and all before the point. */
 const rounded = (value: number): number => (Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3)));
-const roundedOrNull = (value: number | null): number | null => (value === null ? null : rounded(value));

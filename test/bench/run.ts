@@ -1,6 +1,9 @@
-// npm run bench [-- ID ..]: measures side by side in one run, prints a table, and keeps each row in results/latest.json.
-// A measure is a file `m1-dispatch.ts` or `s3-permissions.ts` here, which exports `rows`; it runs in a process of its own,
-// so that what one leaves in memory or has compiled does not count for another. Rows that were not asked for stay as they are.
+// npm run bench [-- ID ..] [--against DIR] [--datasets N] [--rounds N]
+// Measures side by side in one run, prints a table, and keeps each row in results/latest.json; a run that is made short with
+// `--datasets` or `--rounds` is for trying, and keeps nothing. With `--against` P1 runs the program of another checkout, too.
+// A measure is a file `p1-small-datasets.ts` here, or `w1-dispatch.ts` for a row that is watched only. It exports `rows` and
+// runs in a process of its own, so that what one leaves in memory or has compiled does not count for another. Rows that were
+// not asked for stay as they are.
 // Ratios are what counts: absolute values only describe the machine and the day.
 
 import { fork } from 'node:child_process';
@@ -8,7 +11,8 @@ import { once } from 'node:events';
 import { globSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import type { BenchResult } from './row.ts';
 import { printRow, printTable } from './table.ts';
 
@@ -22,15 +26,27 @@ export interface KeptRow extends BenchResult {
 const RESULTS = join(import.meta.dirname, 'results', 'latest.json');
 /** Two threads at once should do twice the work of one; less, and somebody else is using the machine. */
 const NOISY_BELOW = 1.6;
-const DEADLINE_MS = 15 * 60_000;
+const DEADLINE_MS = 2 * 60 * 60_000;
 
-/** Files by the id of their measure: M1, S3. */
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { against: { type: 'string' }, datasets: { type: 'string' }, rounds: { type: 'string' } },
+});
+const short = values.datasets !== undefined || values.rounds !== undefined;
+const env = {
+  ...process.env,
+  LONGSHORE_BENCH_AGAINST: values.against === undefined ? '' : resolve(values.against),
+  LONGSHORE_BENCH_DATASETS: values.datasets ?? '',
+  LONGSHORE_BENCH_ROUNDS: values.rounds ?? '',
+};
+
+/** Files by the id of their measure: P1, W2. */
 const measures = new Map(
-  globSync('[ms][0-9]*-*.ts', { cwd: import.meta.dirname })
+  globSync('[pw][0-9]*-*.ts', { cwd: import.meta.dirname })
     .map((file) => [(file.split('-')[0] as string).toUpperCase(), file] as const)
     .sort(([a], [b]) => byNumber(a, b)),
 );
-const wanted = process.argv.slice(2).map((id) => id.toUpperCase());
+const wanted = positionals.map((id) => id.toUpperCase());
 const unknown = wanted.filter((id) => !measures.has(measureOf(id)));
 if (unknown.length > 0) {
   console.error(`unknown rows: ${unknown.join(', ')}; known are ${[...measures.keys()].join(', ')}`);
@@ -46,11 +62,13 @@ for (const [id, file] of measures) {
   console.log(`${id}  (two threads do ${speedUp.toFixed(2)} times the work of one${noise})`);
   const results = await measured(file, rows);
   if (results === undefined) failed.push(id);
-  else await keep(results.map((result) => ({ ...result, date: new Date().toISOString(), speedUp: round(speedUp) })));
+  else if (!short)
+    await keep(results.map((result) => ({ ...result, date: new Date().toISOString(), speedUp: round(speedUp) })));
 }
-printTable(
-  (await kept()).filter(({ id }) => wanted.length === 0 || wanted.some((one) => measureOf(one) === measureOf(id))),
-);
+if (!short)
+  printTable(
+    (await kept()).filter(({ id }) => wanted.length === 0 || wanted.some((one) => measureOf(one) === measureOf(id))),
+  );
 if (failed.length > 0) console.error(`failed: ${failed.join(', ')}`);
 process.exitCode = failed.length > 0 ? 1 : 0;
 
@@ -58,6 +76,7 @@ process.exitCode = failed.length > 0 ? 1 : 0;
 async function measured(file: string, rows: readonly string[]): Promise<readonly BenchResult[] | undefined> {
   const child = fork(join(import.meta.dirname, 'measure.ts'), [file, ...rows], {
     execArgv: ['--expose-gc'],
+    env,
     signal: AbortSignal.timeout(DEADLINE_MS),
   });
   const results: BenchResult[] = [];
@@ -84,7 +103,7 @@ async function keep(results: readonly KeptRow[]): Promise<void> {
   await writeFile(RESULTS, `${JSON.stringify({ machine, date: new Date().toISOString(), rows }, null, 2)}\n`);
 }
 
-/** S3 of S3a. */
+/** P1 of P1a. */
 function measureOf(id: string): string {
   return id.replace(/[A-Za-z]$/, '');
 }

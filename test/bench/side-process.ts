@@ -3,12 +3,12 @@
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { RUNTIME_OPTIONS } from '../../engine/runtime/program-files.ts';
+import { peakMib } from './processes.ts';
 
 /** What a side tells when it is done. */
 export interface Told {
@@ -26,7 +26,7 @@ export interface Sides extends AsyncDisposable {
   run(file: string, order: unknown, expected: unknown): Promise<Told>;
 }
 
-const DEADLINE_MS = 3 * 60_000;
+const DEADLINE_MS = 15 * 60_000;
 
 export async function openSides(): Promise<Sides> {
   const dir = await mkdtemp(join(tmpdir(), 'longshore-bench-sides-'));
@@ -51,7 +51,7 @@ export async function tellOf<Order>(work: (order: Order) => Promise<unknown>): P
   const did = await work(order);
   const seconds = (performance.now() - begun) / 1000;
   const { user, system } = process.cpuUsage(used);
-  const told: Told = { seconds, peakMib: peakMib(), cpu: (user + system) / 1e6, did };
+  const told: Told = { seconds, peakMib: peakMib(process.pid), cpu: (user + system) / 1e6, did };
   process.send?.(told, () => process.exit(0));
 }
 
@@ -75,10 +75,4 @@ async function bundled(file: string, dir: string): Promise<string> {
     ...{ external: ['pg-native'], logLevel: 'error', logOverride: { 'empty-import-meta': 'silent' } },
   });
   return outfile;
-}
-
-/** Of this process, as the kernel counted it. */
-function peakMib(): number {
-  const line = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'));
-  return Number(line?.[1]) / 1024;
 }

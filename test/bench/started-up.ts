@@ -1,21 +1,19 @@
-// One run of `longshore up`, from source or as the executable, with the times that it takes to be ready and to end.
+// One run of `longshore up` from source, with the times that it takes to be ready and to end.
 
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
 import { programArgv } from '../../engine/runtime/program-files.ts';
-import { type Endpoints, processesBelow, ROOT } from '../support/longshore.ts';
+import { processesBelow } from '../support/longshore.ts';
 
 /** What is run, and what it is given first. */
 export type ProgramArgv = readonly [program: string, ...first: string[]];
 
 export const FROM_SOURCE: ProgramArgv = programArgv();
-const READY_MS = 60_000;
+const READY_MS = 5 * 60_000;
 
 export class StartedUp implements AsyncDisposable {
   readonly #child: ChildProcess;
@@ -41,19 +39,21 @@ export class StartedUp implements AsyncDisposable {
     const lines = createInterface({ input: child.stderr, signal: AbortSignal.timeout(READY_MS) });
     for await (const line of lines) {
       said.push(line);
-      if (line.startsWith('ready')) return new StartedUp(child, ended, dir, (performance.now() - begun) / 1000);
+      if (!line.startsWith('ready')) continue;
+      child.stderr.resume();
+      return new StartedUp(child, ended, dir, (performance.now() - begun) / 1000);
     }
     throw new Error(`${program} did not get ready:\n${said.join('\n')}`);
   }
 
-  async endpoints(): Promise<Endpoints> {
-    return JSON.parse(await readFile(join(this.#dir, 'endpoints.json'), 'utf8')) as Endpoints;
+  get pid(): number {
+    return this.#child.pid as number;
   }
 
-  /** Of the supervisor now, threads included, without the database; in MB of 1,000,000 bytes. */
-  get residentMb(): number {
-    const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
-    return (Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024) / 1e6;
+  /** Without a warning; what it started, such as its database server, goes on. */
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#ended;
   }
 
   /** Seconds from SIGTERM to the end of the process. */
@@ -75,10 +75,4 @@ export async function emptyDir(): Promise<AsyncDisposable & { readonly path: str
   const path = await mkdtemp(join(tmpdir(), 'longshore-bench-up-'));
   await chmod(path, 0o755);
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
-}
-
-/** The executable, built of these sources into the directory. */
-export async function builtBinary(dir: string): Promise<ProgramArgv> {
-  await promisify(execFile)('npm', ['run', '--silent', 'build:binary', '--', '--out', dir], { cwd: ROOT });
-  return [join(dir, 'longshore')];
 }

@@ -25,7 +25,7 @@ export async function productPool(tasksPerThread: number): Promise<ProductPool> 
     tasksPerThread,
   });
   await pool.start(never);
-  await Promise.all(Array.from({ length: THREADS }, (_, n) => pool.run('digest', n, { signal: never })));
+  await Promise.all(Array.from({ length: THREADS }, (_, n) => pool.run('noop', n, { signal: never })));
   return Object.assign(pool, {
     async [Symbol.asyncDispose]() {
       pool.kill();

@@ -6,6 +6,8 @@ export interface CephPlace {
   readonly dir: string;
   readonly fsid: string;
   readonly durable: boolean;
+  /** Bytes of what is stored. */
+  readonly capacity: number;
   /** Without the gateway's cache: for half a minute, changes would be told to the cache of one that was killed. */
   readonly killed: boolean;
   readonly host: string;
@@ -16,7 +18,7 @@ export interface CephPlace {
 }
 
 export function cephConfiguration(place: CephPlace): string {
-  const { dir, fsid, durable, killed, host, monitorPort, port, tlsPort, certificate } = place;
+  const { dir, fsid, durable, capacity, killed, host, monitorPort, port, tlsPort, certificate } = place;
   const { certFile, keyFile } = certificate;
   // Without tcp_nodelay each request takes 40 ms longer.
   const plain = `endpoint=${host}:${port} tcp_nodelay=1`;
@@ -24,10 +26,10 @@ export function cephConfiguration(place: CephPlace): string {
   const storage = durable
     ? `osd objectstore = bluestore
 bluestore block create = true
-bluestore block size = 4294967296
+bluestore block size = ${capacity}
 bluestore fsck on mount = false`
     : `osd objectstore = memstore
-memstore device bytes = 4294967296`;
+memstore device bytes = ${capacity}`;
   return `[global]
 fsid = ${fsid}
 mon host = [v2:${host}:${monitorPort}/0]

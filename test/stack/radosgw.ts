@@ -20,6 +20,8 @@ export interface RadosgwOptions {
   readonly durable?: boolean;
   /** The gateway will be killed and started again: it works without its cache, four times slower. */
   readonly killed?: boolean;
+  /** GiB that it can take, with what was overwritten: it is never collected. Default 4. */
+  readonly gib?: number;
 }
 
 interface Teardown {
@@ -76,6 +78,7 @@ export class Radosgw implements AsyncDisposable {
       fsid,
       durable: this.#options.durable ?? false,
       killed: this.#options.killed ?? false,
+      capacity: (this.#options.gib ?? 4) * 1024 ** 3,
       host: this.host,
       monitorPort: this.#monitorPort,
       port: this.port,

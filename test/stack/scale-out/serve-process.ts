@@ -46,6 +46,12 @@ export class ServeProcess {
     return this.#options.name;
   }
 
+  /** Of the last start. */
+  get pid(): number {
+    if (this.#child?.pid === undefined) throw new Error(`${this.name} has not started`);
+    return this.#child.pid;
+  }
+
   /** Resolves once it takes requests. */
   async start(): Promise<void> {
     const { configuration, env } = this.#options;
