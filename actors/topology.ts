@@ -17,7 +17,7 @@ import type { ClaimedJob, JobOutcome, Jobs, Leases } from '../engine/ports/jobs.
 import type { ObjectStore } from '../engine/ports/object-store.ts';
 import type { DiskRoom } from '../engine/ports/storage-room.ts';
 import type { Uploads } from '../engine/ports/uploads.ts';
-import type { Child, ChildSpec } from '../engine/runtime/child.ts';
+import type { Child, ChildSpec } from '../engine/runtime/actor.ts';
 import type { LiveSetting } from '../engine/runtime/live-setting.ts';
 import type { Logger } from '../engine/runtime/log.ts';
 import type { Metrics } from '../engine/runtime/metrics.ts';
@@ -26,15 +26,12 @@ import type { Clock } from '../engine/runtime/time.ts';
 import { Timer } from '../engine/runtime/timer.ts';
 import type { Daemons } from './daemons/daemons.ts';
 import { DaemonLeads } from './daemons/leadership.ts';
-import { sweepUploads } from './daemons/upload-sweep.ts';
+import { sweepUploads } from './daemons/sweeps.ts';
 import type { InstallTargets } from './dataset/site-targets.ts';
-import { takeEvents } from './events/event-intake.ts';
-import { type LaneChannels, routeEvents } from './events/event-router.ts';
-import { Pump, type PumpOptions } from './events/pump.ts';
+import { type LaneChannels, Pump, type PumpOptions, routeEvents, takeEvents } from './events/event-router.ts';
 import type { JobHandler } from './jobs/job-handler.ts';
 import { jobLane, type LaneTunings, laneBounds } from './jobs/job-lane.ts';
-import { LeaseRenewer } from './jobs/lease-renewer.ts';
-import { preemption } from './jobs/preemption.ts';
+import { LeaseRenewer, preemption } from './jobs/lease-renewer.ts';
 import { queueMetrics } from './jobs/queue-metrics.ts';
 import type { Scratch } from './jobs/scratch.ts';
 import { HardDeleteLane } from './lanes/hard-delete-lane.ts';
@@ -44,9 +41,8 @@ import { SharingLane } from './lanes/sharing-lane.ts';
 import { SoftDeleteLane } from './lanes/soft-delete-lane.ts';
 import { UpdateMetaLane } from './lanes/update-meta-lane.ts';
 import { UploadLane, type UploadLimits } from './lanes/upload-lane.ts';
-import { withinHost } from './plugins/hosted-calls.ts';
 import type { PluginBreakers } from './plugins/plugin-breakers.ts';
-import { roomFirst } from './plugins/room-first.ts';
+import { roomFirst, withinHost } from './plugins/room-first.ts';
 import { ReconciliationLane } from './reconciliation/reconciliation-lane.ts';
 import type { TaskRunner } from './tasks/task-map.ts';
 
@@ -63,7 +59,7 @@ export const RUNNING_LANES = [
 ] as const;
 type RunningLane = (typeof RUNNING_LANES)[number];
 
-export interface TopologyOptions {
+interface TopologyOptions {
   readonly catalog: Catalog;
   readonly uploads: Uploads;
   readonly jobs: Jobs;

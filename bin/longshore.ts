@@ -4,15 +4,12 @@
 import { writeSync } from 'node:fs';
 import { Failure, kindOf, messageOf } from '../engine/runtime/failure.ts';
 import { stopSignal } from '../engine/runtime/shutdown.ts';
-import { type Command, EXIT, type ExitCode } from './cli/command.ts';
+import { suggestion } from './cli/arguments.ts';
+import { type Command, ConfigurationError, EXIT, type ExitCode, UsageError } from './cli/command.ts';
 import { COMMANDS, HIDDEN } from './cli/command-table.ts';
-import { ConfigurationError } from './cli/configuration-error.ts';
-import { suggestion } from './cli/nearest.ts';
 import { nextStep } from './cli/next-step.ts';
-import { keyboardOf } from './cli/terminal/keyboard.ts';
-import { plainLines } from './cli/terminal/plain-text.ts';
-import { terminalOf } from './cli/terminal/terminal.ts';
-import { UsageError } from './cli/usage-error.ts';
+import { keyboardOf, terminalOf } from './cli/terminal/terminal.ts';
+import { plainLines } from './cli/terminal/text.ts';
 import { hiddenEnvironment } from './compose/hidden-environment.ts';
 
 // No top-level await: the single executable stores its compiled code as CommonJS.

@@ -55,12 +55,6 @@ export function parseBindHost(text: string): string | undefined {
   return isIP(text) ? text : parseHost(text);
 }
 
-/** `host:port`, in the form that {@link parseAddress} takes. */
-export function formatAddress(address: Address): string {
-  const host = address.host.includes(':') ? `[${address.host}]` : address.host;
-  return address.port === undefined ? host : `${host}:${address.port}`;
-}
-
 /** An IP address with an optional prefix length, such as `10.0.0.0/8`. */
 export function isCidr(text: string): boolean {
   const [, ip = '', prefix] = /^([0-9A-Fa-f:.]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];

@@ -1,6 +1,6 @@
 // Rules of the sections besides `installer`, and of values that must be in order.
 
-import { LOCAL_ISSUER } from '../engine/model/local-issuer.ts';
+import { LOCAL_ISSUER } from '../engine/model/ids.ts';
 import { parseDuration } from '../engine/runtime/duration.ts';
 import type { Cursor } from './path.ts';
 import type { Finding } from './validate.ts';

@@ -18,46 +18,63 @@ const LOSSY = [
   /\blatin1\b|(?:toString\(|, )['"]binary['"]\)/i,
 ];
 
-/** By file. */
-const NO_LOSS: Readonly<Record<string, string>> = {
-  'engine/runtime/program-files.ts': 'files of the program itself',
-  'engine/archive/tar-writer.ts': 'written: ASCII fields of a header',
-  'engine/archive/tar-entries.ts': 'numbers, keys and the magic of a record; names stay bytes',
-  'engine/adapters/blast/blast-database.ts': 'alias files of BLAST: names of databases, looked for and reported',
-  'engine/adapters/scripts/child-process-output.ts':
+/** By file: in how many lines, and why it loses nothing. */
+const NO_LOSS: Readonly<Record<string, readonly [lines: number, why: string]>> = {
+  'engine/runtime/program-files.ts': [2, 'files of the program itself'],
+  'engine/archive/tar-writer.ts': [9, 'written: ASCII fields of a header'],
+  'engine/archive/tar-entries.ts': [5, 'numbers, keys and the magic of a record; names stay bytes'],
+  'engine/adapters/blast/blast-database.ts': [1, 'alias files of BLAST: names of databases, looked for and reported'],
+  'engine/adapters/scripts/child-process-run.ts': [
+    2,
     'what scripts say to people; U+FFFD shows that something could not be shown',
-  'engine/adapters/scripts/child-process-records.ts': 'records of our own: ids and times',
-  'engine/adapters/scripts/child-process-table.ts': 'the tables of the kernel in /proc: numbers and our own variables',
-  'engine/adapters/directory/directory-store-staging.ts': 'a line of /proc: numbers',
-  'engine/adapters/directory/directory-store-walk.ts':
+  ],
+  'engine/adapters/scripts/child-process-records.ts': [
+    4,
+    'records of our own and the tables of the kernel in /proc: ids, times, numbers and our own variables',
+  ],
+  'engine/adapters/directory/directory-store-staging.ts': [1, 'a line of /proc: numbers'],
+  'engine/adapters/directory/directory-store-walk.ts': [
+    4,
     'bytes as Latin-1 in both directions, to compare them; keys are made by us from text',
-  'engine/adapters/embedded-postgres/embedded-postgres.ts': 'the version, the process id and the output of PostgreSQL',
-  'engine/adapters/mail/mail-directory.ts': 'mails that we wrote',
-  'engine/adapters/events/plain-event.ts': 'ASCII of an event, matched whole; anything else takes the strict way',
-  'engine/adapters/embedded-postgres/postgres-account.ts':
-    'the list of accounts of the machine, looked through for a name of ours',
-  'engine/adapters/embedded-postgres/postgres-package.ts': 'a document of the package of PostgreSQL',
-  'engine/adapters/remote/remote-file-name.ts':
+  ],
+  'engine/adapters/embedded-postgres/embedded-postgres.ts': [
+    4,
+    'the version, the process id and the output of PostgreSQL',
+  ],
+  'engine/adapters/mail/mail-directory.ts': [1, 'mails that we wrote'],
+  'engine/adapters/kafka/kafka-publisher.ts': [
+    1,
+    'ASCII of an event, matched whole; anything else takes the strict way',
+  ],
+  'engine/adapters/embedded-postgres/postgres-binaries.ts': [
+    2,
+    'a document of the package of PostgreSQL; the list of accounts of the machine, looked through for a name of ours',
+  ],
+  'engine/adapters/remote/remote-file-name.ts': [
+    1,
     'a header, whose bytes are Latin-1 to Node, on its way to the strict decoder',
-  'engine/adapters/s3/s3-connection.ts': 'XML of the object store: codes of errors',
-  'engine/adapters/s3/s3-listing.ts': 'XML of the object store: keys that we made from text',
-  'http/kernel/bodies/multipart-reading.ts': 'looked through for the name of a header, and thrown away',
-  'http/kernel/bodies/part-head.ts':
+  ],
+  'engine/adapters/s3/s3-connection.ts': [1, 'XML of the object store: codes of errors'],
+  'engine/adapters/s3/s3-listing.ts': [1, 'XML of the object store: keys that we made from text'],
+  'http/kernel/bodies/multipart-reading.ts': [2, 'looked through for the name of a header, and thrown away'],
+  'http/kernel/bodies/part-head.ts': [
+    3,
     'headers, whose bytes are Latin-1 to the parser, on their way to the strict decoder',
-  'actors/plugin-host/install-folder.ts': 'the name of a plugin, written by us',
-  'actors/plugin-host/workspace.ts': 'names as Latin-1 on their way to the strict decoder',
-  'bin/compose/access-catalogue-file.ts': 'a file of the operator, who reads what is imported',
-  'bin/commands/up.ts': 'a port and a password that we wrote',
-  'bin/cli/client/upload-inputs.ts': 'a file of whoever runs the command, sent to a service that checks it',
-  'bin/compose/data-dir.ts': 'addresses that we wrote',
-  'bin/cli/doctor/http-answer.ts': 'the answer of a service to a check of its health',
-  'bin/cli/doctor/machine-check.ts': 'limits in /proc: numbers',
-  'bin/compose/front-end.ts': 'keys and certificates: ASCII',
-  'bin/compose/group-number.ts': 'names of groups of the machine, compared with one of the configuration',
-  'bin/compose/hidden-environment.ts': 'variables that we wrote, as JSON',
-  'bin/cli/local-token.ts': 'a key: ASCII',
-  'bin/cli/terminal/keyboard.ts': 'what is typed',
-  'bin/compose/verification.ts': 'certificates: ASCII',
+  ],
+  'actors/plugin-host/install-folder.ts': [1, 'the name of a plugin, written by us'],
+  'actors/plugin-host/workspace.ts': [2, 'names as Latin-1 on their way to the strict decoder'],
+  'bin/compose/access-database.ts': [1, 'a file of the operator, who reads what is imported'],
+  'bin/commands/up.ts': [2, 'a port and a password that we wrote'],
+  'bin/cli/client/transfer.ts': [1, 'a file of whoever runs the command, sent to a service that checks it'],
+  'bin/compose/data-dir.ts': [1, 'addresses that we wrote'],
+  'bin/cli/doctor/server-checks.ts': [1, 'the answer of a service to a check of its health'],
+  'bin/cli/doctor/machine-check.ts': [1, 'limits in /proc: numbers'],
+  'bin/compose/front-end.ts': [3, 'keys and certificates: ASCII'],
+  'bin/compose/plugin-host.ts': [1, 'names of groups of the machine, compared with one of the configuration'],
+  'bin/compose/hidden-environment.ts': [1, 'variables that we wrote, as JSON'],
+  'bin/cli/client/client-options.ts': [1, 'a key: ASCII'],
+  'bin/cli/terminal/terminal.ts': [2, 'what is typed'],
+  'bin/compose/verification.ts': [1, 'certificates: ASCII'],
 };
 
 const found = SOURCES.flatMap((folder) =>
@@ -70,17 +87,15 @@ const lossyLines = (text: string): readonly string[] =>
   text.split('\n').filter((line) => !/^\s*(?:\/\/|\*|\/\*)/.test(line) && LOSSY.some((way) => way.test(line)));
 
 t.test('nothing decodes text with loss but what is listed, with its reason', async (t) => {
-  t.ok(found.length > 500);
-  const lossy = found.filter((file) => lossyLines(readFileSync(join(ROOT, file), 'utf8')).length > 0);
+  t.ok(found.length > 300);
+  const lossy = found.flatMap((file) => {
+    const lines = lossyLines(readFileSync(join(ROOT, file), 'utf8')).length;
+    return lines > 0 ? [[file, lines] as const] : [];
+  });
   t.strictSame(
-    lossy.filter((file) => NO_LOSS[file] === undefined),
-    [],
-    'use decodeUtf8 or decodeDocument of engine/model/utf8.ts',
-  );
-  t.strictSame(
-    Object.keys(NO_LOSS).filter((file) => !lossy.includes(file)),
-    [],
-    'the list holds nothing that is over',
+    Object.fromEntries(lossy),
+    Object.fromEntries(Object.entries(NO_LOSS).map(([file, [lines]]) => [file, lines])),
+    'use decodeUtf8 or decodeDocument of engine/model/utf8.ts; the list holds nothing that is over',
   );
 });
 

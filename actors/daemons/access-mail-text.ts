@@ -4,7 +4,7 @@
 import mustache from 'mustache';
 import type { MailDraft, ToldRequest } from '../../engine/model/access-mail.ts';
 import type { CuratedDataset } from '../../engine/ports/access-datasets.ts';
-import type { Profile } from '../../engine/ports/accounts.ts';
+import type { Profile } from '../../engine/ports/access-people.ts';
 
 export interface MailSite {
   /** Undefined = mails contain no links. */
@@ -15,7 +15,7 @@ export interface MailSite {
   readonly supportEmail: string | undefined;
 }
 
-export interface MailWords {
+interface MailWords {
   readonly subject: string;
   readonly text: string;
   readonly html: string;

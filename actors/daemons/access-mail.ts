@@ -7,18 +7,15 @@
 import { addressKey, isEmail, type MailDraft } from '../../engine/model/access-mail.ts';
 import type { UserId } from '../../engine/model/ids.ts';
 import type { AccessCatalogue } from '../../engine/ports/access-datasets.ts';
-import type { AccessProviders } from '../../engine/ports/access-people.ts';
-import type { Accounts, Profile } from '../../engine/ports/accounts.ts';
+import type { AccessProviders, Accounts, Profile } from '../../engine/ports/access-people.ts';
 import type { Mail, Mailer, Outbox, QueuedMail } from '../../engine/ports/mail.ts';
 import { Failure, kindOf, messageOf } from '../../engine/runtime/failure.ts';
-import type { Logger } from '../../engine/runtime/log.ts';
 import type { Counter, Gauge, Metrics } from '../../engine/runtime/metrics.ts';
 import { afterFailure, type Random, RETRIES, type RetryPolicy, retrying } from '../../engine/runtime/retry.ts';
-import type { Clock } from '../../engine/runtime/time.ts';
-import { Timer } from '../../engine/runtime/timer.ts';
+import { Timer, type TimerParts } from '../../engine/runtime/timer.ts';
 import { type MailSite, mailWords } from './access-mail-text.ts';
 
-export interface AccessMailOptions {
+export interface AccessMailOptions extends TimerParts {
   readonly outbox: Outbox;
   readonly mailer: Mailer;
   readonly catalogue: Pick<AccessCatalogue, 'find'>;
@@ -30,13 +27,10 @@ export interface AccessMailOptions {
   readonly replyTo: string | undefined;
   readonly retry: RetryPolicy;
   readonly counts: AccessMailMetrics;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: Metrics;
   readonly random: Random;
 }
 
-export interface AccessMailMetrics {
+interface AccessMailMetrics {
   readonly sent: Counter<'result'>;
   readonly queued: Gauge<'state'>;
 }

@@ -14,13 +14,13 @@ import type {
   ClearSkip,
   FailedInstalls,
 } from '../../engine/ports/process-control.ts';
-import type { ChildSpec } from '../../engine/runtime/child.ts';
+import type { ChildSpec } from '../../engine/runtime/actor.ts';
 import { kindOf, messageOf, transient } from '../../engine/runtime/failure.ts';
 import { settledUnless } from '../../engine/runtime/wait.ts';
-import { Pump } from '../events/pump.ts';
+import { Pump } from '../events/event-router.ts';
 import { type ClearedDataset, type ClearPorts, clearDataset } from './clear-dataset.ts';
 
-export interface ClearFailedPorts extends ClearPorts {
+interface ClearFailedPorts extends ClearPorts {
   readonly reports: Pick<DatasetReports, 'stuckInstalls'>;
 }
 

@@ -2,19 +2,21 @@
 // which the supervisor may restart, so the time and result of the last run stay known.
 
 import type {
+  OrderAnswer,
   PrunerControl,
   PrunerReport,
   ReconcilerControl,
   ReconcilerReport,
 } from '../../engine/ports/process-control.ts';
-import type { ChildSpec } from '../../engine/runtime/child.ts';
+import type { ChildSpec } from '../../engine/runtime/actor.ts';
+import { transient } from '../../engine/runtime/failure.ts';
 import { LiveSetting } from '../../engine/runtime/live-setting.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Random } from '../../engine/runtime/retry.ts';
-import { Timer, type TimerOptions } from '../../engine/runtime/timer.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
+import { type Run, Timer, type TimerOptions } from '../../engine/runtime/timer.ts';
+import { unlessAborted } from '../../engine/runtime/wait.ts';
 import { Reconciler, type ReconcilerPorts } from '../reconciler/reconciler.ts';
-import { type ReconcilerIntervals, type ReconcilerSchedule, ReconcilerTimes } from '../reconciler/reconciler-times.ts';
-import { DaemonOrders } from './daemon-orders.ts';
 import type { DaemonLeads } from './leadership.ts';
 import { Pruner, type PrunerPorts } from './pruner.ts';
 
@@ -30,7 +32,7 @@ export interface DaemonIntervals {
   readonly reconciler: ReconcilerIntervals;
 }
 
-export interface DaemonsOptions extends ReconcilerPorts, PrunerPorts {
+interface DaemonsOptions extends ReconcilerPorts, PrunerPorts {
   readonly settings: DaemonSettings;
   readonly index: ReconcilerPorts['index'] & PrunerPorts['index'];
   readonly random: Random;
@@ -145,3 +147,112 @@ export class Daemons {
 function warnOfDisabled(log: Logger): void {
   log.warn({ actor: 'reconciler' }, 'full runs of the reconciler are disabled: install targets are not compared');
 }
+
+/**
+ * Delivers orders to a daemon from outside of the supervision tree. The supervisor may restart the timer; orders go to the
+ * newest one.
+ */
+class DaemonOrders<Result> {
+  readonly #name: string;
+  #timer: Timer<Result> | undefined;
+  /** How many runs are in progress or ordered. */
+  #busy = 0;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  /** Sends orders to this timer from now on. */
+  attach(timer: Timer<Result>): Timer<Result> {
+    this.#timer = timer;
+    return timer;
+  }
+
+  /** Wraps whatever the timer runs, so that an order during the run learns that one is in progress. */
+  counted(run: Run<Result>): Run<Result> {
+    return async (signal) => {
+      this.#busy++;
+      try {
+        return await run(signal);
+      } finally {
+        this.#busy--;
+      }
+    };
+  }
+
+  /** Resolves as soon as the run starts; the signal cancels only the wait for that. `transient` while no timer is attached. */
+  async order(run: Run<Result>, signal: AbortSignal): Promise<OrderAnswer> {
+    if (this.#busy > 0) return 'running';
+    if (!this.#timer) throw transient(`daemon '${this.#name}' is not running yet`);
+    const answer = Promise.withResolvers<OrderAnswer>();
+    const begin: Run<Result> = (until) => {
+      answer.resolve('started');
+      return this.counted(run)(until);
+    };
+    this.#busy++;
+    const told = this.#timer.runNow(new AbortController().signal, begin).then(
+      ({ kind }) => answer.resolve(kind === 'not-leader' ? 'elsewhere' : 'started'),
+      // If the run had already started, the timer has logged its failure.
+      (error: unknown) => answer.reject(error),
+    );
+    void told.finally(() => this.#busy--);
+    return unlessAborted(answer.promise, signal);
+  }
+}
+
+// When the reconciler runs: if enabled, a full run at startup and every fullRunInterval; a slim run when neither kind has run
+// for slimRunInterval (config/REFERENCE.md). Both are rounded to the nearest tick of its timer.
+
+interface ReconcilerIntervals {
+  readonly fullRunIntervalMs: number;
+  readonly slimRunIntervalMs: number;
+}
+
+interface ReconcilerSchedule extends ReconcilerIntervals {
+  /** False: full runs happen only when ordered. */
+  readonly enabled: boolean;
+}
+
+class ReconcilerTimes {
+  /** Period of the timer. */
+  readonly tickMs: LiveSetting<number>;
+  #schedule: ReconcilerSchedule;
+  readonly #clock: Clock;
+  #lastFull = Number.NEGATIVE_INFINITY;
+  #last = Number.NEGATIVE_INFINITY;
+
+  constructor(schedule: ReconcilerSchedule, clock: Clock) {
+    this.#schedule = schedule;
+    this.#clock = clock;
+    this.tickMs = new LiveSetting(tickOf(schedule));
+  }
+
+  /** Applies at once, relative to the past runs. */
+  change(intervals: ReconcilerIntervals): void {
+    const { fullRunIntervalMs, slimRunIntervalMs } = intervals;
+    this.#schedule = { ...this.#schedule, fullRunIntervalMs, slimRunIntervalMs };
+    this.tickMs.set(tickOf(this.#schedule));
+  }
+
+  /** The run that is due now, if any. */
+  due(): 'full' | 'slim' | undefined {
+    const { enabled, fullRunIntervalMs, slimRunIntervalMs } = this.#schedule;
+    const now = this.#clock.now() + this.tickMs.current / 2;
+    if (enabled && now - this.#lastFull >= fullRunIntervalMs) return 'full';
+    return now - this.#last >= slimRunIntervalMs ? 'slim' : undefined;
+  }
+
+  /**
+   * Records a run, including an ordered one. A full run counts as a slim one too; one that fails is due again at the next tick.
+   */
+  async during<Result>(kind: 'full' | 'slim', run: () => Promise<Result>): Promise<Result> {
+    const begun = this.#clock.now();
+    this.#last = begun;
+    const result = await run();
+    if (kind === 'full') this.#lastFull = begun;
+    return result;
+  }
+}
+
+const tickOf = ({ enabled, fullRunIntervalMs, slimRunIntervalMs }: ReconcilerSchedule): number =>
+  enabled ? Math.min(fullRunIntervalMs, slimRunIntervalMs) : slimRunIntervalMs;

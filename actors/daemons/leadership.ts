@@ -10,15 +10,13 @@ import { aborted, kindOf, messageOf, transient } from '../../engine/runtime/fail
 import { JoinedSignal } from '../../engine/runtime/joined-signal.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
-import { Notifier } from '../../engine/runtime/notifier.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';
-import { LEAD_RETRY_MS, type Leadership } from '../../engine/runtime/timer.ts';
-import { leaderGauge } from '../../engine/runtime/timer-metrics.ts';
-import { unlessAborted } from '../../engine/runtime/wait.ts';
+import { LEAD_RETRY_MS, type Leadership, leaderGauge } from '../../engine/runtime/timer.ts';
+import { Notifier, unlessAborted } from '../../engine/runtime/wait.ts';
 import { LEASE_TIMES, type LeaseTimes } from '../jobs/lease-renewer.ts';
 
 /** A lead that is renewed for its holder until it is lost or disposed of. */
-export interface KeptLead extends Leadership {
+interface KeptLead extends Leadership {
   readonly lost: AbortSignal;
 }
 

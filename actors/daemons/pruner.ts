@@ -7,7 +7,7 @@
 
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
-import type { DatasetIndex, RetiredDataset, RetiredState } from '../../engine/ports/dataset-index.ts';
+import type { DatasetIndex, RetiredDataset, RetiredState } from '../../engine/ports/catalog.ts';
 import type { EventLog } from '../../engine/ports/event-log.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
@@ -16,7 +16,7 @@ import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
-import { isUninstalled } from '../dataset/site-state.ts';
+import { isUninstalled } from '../dataset/dataset-versions.ts';
 import type { InstallTargets } from '../dataset/site-targets.ts';
 import { JobBatch } from '../jobs/job-batch.ts';
 

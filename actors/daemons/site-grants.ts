@@ -3,23 +3,17 @@
 // shows the last grants that it knows; grants with an expiry still expire there.
 
 import type { TargetId } from '../../engine/model/ids.ts';
-import type { GrantChanges, SiteGrants } from '../../engine/ports/grants.ts';
+import type { AccessApprovals, GrantChanges, SiteGrants } from '../../engine/ports/access-requests.ts';
 import { messageOf, transient } from '../../engine/runtime/failure.ts';
-import type { Logger } from '../../engine/runtime/log.ts';
-import type { Metrics } from '../../engine/runtime/metrics.ts';
-import type { Random } from '../../engine/runtime/retry.ts';
-import { type Clock, deadline } from '../../engine/runtime/time.ts';
-import { Timer } from '../../engine/runtime/timer.ts';
+import type { LiveSetting } from '../../engine/runtime/live-setting.ts';
+import { deadline } from '../../engine/runtime/time.ts';
+import { Timer, type TimerParts } from '../../engine/runtime/timer.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
 
-export interface SiteGrantsOptions {
+interface SiteGrantsOptions extends TimerParts {
   readonly changes: GrantChanges;
   readonly sites: readonly SiteGrants[];
   readonly periodMs: number;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-  readonly random?: Random;
 }
 
 /** Deadline for all pages of one site. */
@@ -73,3 +67,20 @@ async function tellSite(
     known = last.number;
   }
 }
+
+// Periodically approves access requests whose waiting time is over. Every process runs this: each request is approved once, by
+// whichever process gets to it first.
+
+interface AccessApprovalOptions extends TimerParts {
+  readonly approvals: AccessApprovals;
+  readonly periodMs: number | LiveSetting<number>;
+}
+
+/** The first run is immediate. A run returns the number of approved requests. */
+export const approveWaited = (options: AccessApprovalOptions): Timer<number> =>
+  new Timer({
+    ...options,
+    name: 'accessApproval',
+    firstMs: 0,
+    runOnce: (signal) => options.approvals.approveWaited(new Date(options.clock.now()), signal),
+  });

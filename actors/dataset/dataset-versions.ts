@@ -2,10 +2,11 @@
 
 import { createHash } from 'node:crypto';
 import type { ObjectVersion } from '../../engine/ports/catalog.ts';
+import type { ControlState } from '../../engine/ports/install-target.ts';
 import type { ObjectInfo } from '../../engine/ports/object-store.ts';
 
 /** What the combined versions need of an object. */
-export type VersionedObject = Pick<ObjectInfo, 'key' | 'etag' | 'modified'>;
+type VersionedObject = Pick<ObjectInfo, 'key' | 'etag' | 'modified'>;
 
 /** The version of the shares of a dataset that has none. */
 export const NO_SHARES: ObjectVersion = { modified: new Date(0), etag: 'none' };
@@ -50,3 +51,42 @@ function versionOfAll(
   for (const file of files) hash.update(`\n${file.key} ${file.etag}`);
   return { modified: new Date(newest), etag: hash.digest('hex') };
 }
+
+// What an install target's copy of a dataset still needs, derived from the control DB's state and the store's versions. Pure.
+
+/**
+ * The data must be installed: never attempted, interrupted, ordered, or installed from an older import. A failure waits for a
+ * person or, where a dependency is missing, for a full run.
+ */
+export function dataAreDue(state: ControlState, version: ObjectVersion): boolean {
+  const status = state.messages.data?.status;
+  switch (status) {
+    case undefined:
+    case 'queued':
+    case 'running':
+    case 'ready-for-reinstall':
+      return true;
+    case 'complete':
+    case 'failed-validation':
+      return !sameVersion(state.sync.data, version);
+    case 'failed-installation':
+    case 'missing-dependency':
+      return false;
+    default:
+      return status satisfies never;
+  }
+}
+
+/** The plugin gave a final result for exactly this version of metadata and properties. */
+export function metaIsCurrent(state: ControlState, version: ObjectVersion): boolean {
+  const status = state.messages.meta?.status;
+  const final = status === 'complete' || status === 'failed-validation' || status === 'failed-installation';
+  return final && sameVersion(state.sync.meta, version);
+}
+
+/** The data are installed and visible, so the site needs the metadata too. */
+export const isInstalled = (state: ControlState): boolean =>
+  state.deletedStatus === 0 && state.messages.data?.status === 'complete';
+
+/** Nothing of the dataset is on the target any more, or ever was. */
+export const isUninstalled = (state: ControlState): boolean => !state.present || state.deletedStatus === 1;

@@ -1,5 +1,4 @@
-// Removes a dataset's objects in constant memory. A crash may interrupt it anywhere: the objects that show that there is
-// something to remove are removed last.
+// Removes objects of the store in constant memory: of a dataset, of a report, of a handler job.
 
 import {
   type DatasetAddress,
@@ -12,33 +11,54 @@ import type { ObjectStore } from '../../engine/ports/object-store.ts';
 
 const BATCH = 500;
 
+type Store = Pick<ObjectStore, 'list' | 'remove'>;
+
+/** Removes what is listed below the prefix, as far as it is meant. */
+export async function removeListed(
+  store: Store,
+  prefix: string,
+  isMeant: (key: string) => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const meant = async function* (): AsyncGenerator<string> {
+    for await (const { key } of store.list(prefix, {}, signal)) if (isMeant(key)) yield key;
+  };
+  await removeAll(store, meant(), signal);
+}
+
 /**
- * Removes everything below the dataset's prefix, including unknown keys, except what `keeps` accepts.
+ * Removes everything below the dataset's prefix, including unknown keys, except what `keeps` accepts. A crash may interrupt it
+ * anywhere: the objects that show that there is something to remove are removed last.
  * @param last objects that are removed after all others, in this order
  */
 export async function removeObjects(
-  store: ObjectStore,
+  store: Store,
   at: DatasetAddress,
   last: readonly DatasetObject[],
   keeps: (key: ObjectKey) => boolean,
   signal: AbortSignal,
 ): Promise<void> {
-  const later = new Map<DatasetObject, string>();
-  let keys: string[] = [];
-  for await (const { key } of store.list(datasetPrefix(at), {}, signal)) {
-    const parsed = parseKey(key);
-    if (typeof parsed === 'object') {
-      if (keeps(parsed)) continue;
-      if (parsed.kind === 'object' && last.includes(parsed.object)) {
-        later.set(parsed.object, key);
-        continue;
-      }
+  const inOrder = async function* (): AsyncGenerator<string> {
+    const later = new Map<DatasetObject, string>();
+    for await (const { key } of store.list(datasetPrefix(at), {}, signal)) {
+      const parsed = parseKey(key);
+      if (typeof parsed !== 'object') yield key;
+      else if (keeps(parsed)) continue;
+      else if (parsed.kind === 'object' && last.includes(parsed.object)) later.set(parsed.object, key);
+      else yield key;
     }
+    yield* last.flatMap((object) => later.get(object) ?? []);
+  };
+  await removeAll(store, inOrder(), signal);
+}
+
+async function removeAll(store: Store, all: AsyncIterable<string>, signal: AbortSignal): Promise<void> {
+  let keys: string[] = [];
+  for await (const key of all) {
     keys.push(key);
     if (keys.length < BATCH) continue;
     await store.remove(keys, signal);
     keys = [];
   }
-  for (const object of last) keys.push(...[later.get(object)].filter((key) => key !== undefined));
   if (keys.length > 0) await store.remove(keys, signal);
 }

@@ -15,8 +15,7 @@
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { InstallAttempt, ObjectVersion } from '../../engine/ports/catalog.ts';
 import type { ControlState, InstallTarget } from '../../engine/ports/install-target.ts';
-import { sameVersion } from './dataset-versions.ts';
-import { isInstalled, isUninstalled } from './site-state.ts';
+import { isInstalled, isUninstalled, sameVersion } from './dataset-versions.ts';
 import { type InstallTargets, inParallel, TARGETS_AT_ONCE } from './site-targets.ts';
 
 /** Another target of the same group, and its state of the dataset. */

@@ -1,6 +1,6 @@
 // The configured commands of a job, in order, in one folder. The first that does not end well ends the job.
 
-import { fillArguments, type TemplateValues } from '../../engine/model/handler-template.ts';
+import { fillArguments, type TemplateValues } from '../../engine/model/handler-job.ts';
 import type { ScriptEnd, ScriptRunner } from '../../engine/ports/script-runner.ts';
 import { defect, Failure } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
@@ -13,7 +13,7 @@ export interface HandlerCommand {
   readonly maxDurationMs: number;
 }
 
-export interface CommandRun {
+interface CommandRun {
   /** Internal id of the job. */
   readonly id: string;
   readonly values: TemplateValues;
@@ -97,7 +97,7 @@ export function commandEnvironment(
 // What a command that failed says on standard error: the last complete JSON object there, `{"error": .., "message": ..}`.
 // `error` "user" puts the blame on the user's data. Log lines, with braces or without, may stand around it.
 
-export interface ScriptMessage {
+interface ScriptMessage {
   readonly fault: 'user' | 'handler';
   readonly message: string;
 }

@@ -6,12 +6,13 @@ import type { DueHandlerJob, HandlerJobs } from '../../engine/ports/handler-jobs
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
+import { removeListed } from '../dataset/remove-objects.ts';
 import type { Statistics } from './statistics.ts';
 
 const BATCH = 100;
 const CUT_OFF = 'the job was cut off: the process that ran it was killed';
 
-export interface ExpiryParts {
+interface ExpiryParts {
   readonly jobs: HandlerJobs;
   readonly store: Pick<ObjectStore, 'list' | 'remove'>;
   readonly statistics: Pick<Statistics, 'flush'>;
@@ -20,7 +21,7 @@ export interface ExpiryParts {
   readonly log: Logger;
 }
 
-export interface ExpiryReport {
+interface ExpiryReport {
   /** Jobs that ended with their process. */
   readonly cutOff: number;
   readonly results: number;
@@ -67,23 +68,9 @@ async function endOrphans(
   return ids.length;
 }
 
-// Objects that the store keeps for a handler job.
-
-const PAGE = 100;
-
-/** Removes everything that is kept for the job, whatever it is. */
-export async function removeJobObjects(
+/** Removes everything that the store keeps for the job, whatever it is. */
+export const removeJobObjects = (
   store: Pick<ObjectStore, 'list' | 'remove'>,
   id: string,
   signal: AbortSignal,
-): Promise<void> {
-  let keys: string[] = [];
-  for await (const { key } of store.list(handlerPrefix(id), {}, signal)) {
-    keys.push(key);
-    if (keys.length === PAGE) {
-      await store.remove(keys, signal);
-      keys = [];
-    }
-  }
-  if (keys.length > 0) await store.remove(keys, signal);
-}
+): Promise<void> => removeListed(store, handlerPrefix(id), () => true, signal);

@@ -8,12 +8,12 @@
 //   hurried, kill   running work has its signal aborted, waiting work is begun with one that is aborted already
 
 import { Mailbox } from '../../engine/jobs/mailbox.ts';
-import { Turns } from '../../engine/jobs/turns.ts';
-import type { HandlerPlace, HandlerPlaces } from '../../engine/ports/handler-runs.ts';
+import type { HandlerPlace, HandlerPlaces } from '../../engine/ports/handler-jobs.ts';
 import { Actor, type ActorOptions } from '../../engine/runtime/actor.ts';
+import { Turns } from '../../engine/runtime/fair-share.ts';
 import type { Gauge, Metrics } from '../../engine/runtime/metrics.ts';
 
-export interface HandlerLaneOptions extends ActorOptions {
+interface HandlerLaneOptions extends ActorOptions {
   /** Jobs that may wait, those whose upload comes in included. */
   readonly queueSize: number;
   /** Jobs that may run. */

@@ -4,18 +4,20 @@
 
 import { lstat, mkdir, opendir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { detectArchiveFile } from '../../engine/archive/archive-kind.ts';
+import { detectArchiveFile } from '../../engine/archive/archive-entry.ts';
 import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
 import { isDesktopJunk, leftOutNote } from '../../engine/model/file-name.ts';
 import type { JobRegistration } from '../../engine/model/handler-job.ts';
 import { stringifyJson } from '../../engine/model/json.ts';
 import { decodeUtf8, foreignNameFault, quoteBytes, shownBytes } from '../../engine/model/utf8.ts';
 import { defect } from '../../engine/runtime/failure.ts';
-import { removeTree } from '../../engine/runtime/remove-tree.ts';
+import { removeTree } from '../../engine/runtime/files.ts';
 import { findFiles } from '../plugin-host/workspace.ts';
-import { OUTPUT_FOLDER, type Packages } from './packages.ts';
+import type { Archives } from '../tasks/archives.ts';
 
 const PREFIX = 'job-';
+/** Folder in which commands leave what is to be packed: an upload may not bring it along. */
+export const OUTPUT_FOLDER = 'output';
 
 export class JobFolder implements AsyncDisposable {
   readonly #root: string;
@@ -54,7 +56,7 @@ export async function sweepJobFolders(under: string): Promise<void> {
 // What a job gives back: the one archive that its commands packed themselves (`dataset_u{owner}_*.tgz`), else everything
 // under `output/`, packed here. Only what was not there before the commands ran counts.
 
-export interface JobOutput {
+interface JobOutput {
   /** Path on disk. */
   readonly file: string;
   readonly fileName: string;
@@ -62,7 +64,7 @@ export interface JobOutput {
   readonly notes: readonly string[];
 }
 
-export interface OutputAbout {
+interface OutputAbout {
   readonly registration: JobRegistration;
   /** Bytes uploaded. */
   readonly size: number;
@@ -82,7 +84,7 @@ export async function collectOutput(
   folder: JobFolder,
   before: readonly string[],
   about: OutputAbout,
-  packages: Packages,
+  packages: Archives,
   signal: AbortSignal,
 ): Promise<JobOutput> {
   const known = new Set(before);
@@ -111,7 +113,7 @@ async function ownPackage(file: string, fileName: string): Promise<JobOutput> {
 async function packOutput(
   folder: JobFolder,
   { registration, size, started, type }: OutputAbout,
-  packages: Packages,
+  packages: Archives,
   signal: AbortSignal,
 ): Promise<JobOutput> {
   const { files: found, others, misnamed } = await findFiles(join(folder.files, OUTPUT_FOLDER));
@@ -149,6 +151,6 @@ async function packOutput(
   const fileName = `dataset_u${owner}_t${started.getTime()}_p${process.pid}.tgz`;
   const target = join(folder.package, fileName);
   const data = files.map((file) => ({ path: `datafiles/${file.name}`, file: file.file, size: file.size }));
-  await packages.pack({ target, files: [...added, ...data] }, signal);
+  await packages.tarGz(target, [...added, ...data], signal);
   return { file: target, fileName, notes: note === undefined ? [] : [note] };
 }

@@ -5,20 +5,26 @@ import { rm } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import { handlerResultKey } from '../../engine/model/handler-job.ts';
 import { traceIdOf } from '../../engine/model/traceparent.ts';
-import type { HandlerJobs, HandlerMove } from '../../engine/ports/handler-jobs.ts';
-import type { HandlerRun, HandlerRuns, JobEnd, ReceivedPackage, StartedJob } from '../../engine/ports/handler-runs.ts';
+import type {
+  HandlerJobs,
+  HandlerMove,
+  HandlerRun,
+  HandlerRuns,
+  JobEnd,
+  ReceivedPackage,
+  StartedJob,
+} from '../../engine/ports/handler-jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { ScriptRunner } from '../../engine/ports/script-runner.ts';
-import { aborted, defect, Failure, kindOf, messageOf } from '../../engine/runtime/failure.ts';
+import { aborted, defect, Failure, kindOf, messageOf, publicMessage } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
-import { publicMessage } from '../../engine/runtime/public-message.ts';
 import { RETRIES, retrying } from '../../engine/runtime/retry.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
+import type { Archives } from '../tasks/archives.ts';
 import { type HandlerCommand, runCommands, UserError } from './commands.ts';
 import { removeJobObjects } from './expiry.ts';
-import { collectOutput, JobFolder, topLevel } from './job-files.ts';
-import type { Packages } from './packages.ts';
+import { collectOutput, JobFolder, OUTPUT_FOLDER, topLevel } from './job-files.ts';
 import type { JobMetrics, JobOutcome, Statistics } from './statistics.ts';
 
 export interface JobRunOptions {
@@ -37,11 +43,11 @@ export interface JobRunOptions {
   readonly type: { readonly name: string; readonly version: string };
 }
 
-export interface JobRunParts {
+interface JobRunParts {
   readonly jobs: HandlerJobs;
   readonly store: ObjectStore;
   readonly runner: ScriptRunner;
-  readonly packages: Packages;
+  readonly packages: Archives;
   readonly metrics: JobMetrics;
   readonly statistics: Statistics;
   readonly clock: Clock;
@@ -123,8 +129,8 @@ export class JobRuns implements HandlerRuns {
     const { commands, environment, maxUnpackedBytes, archives, type } = this.#options;
     await this.#advance(job, { to: 'unpacking', size }, signal);
     const limits = { maxTotalBytes: maxUnpackedBytes, maxFileBytes: maxUnpackedBytes, ...archives };
-    const notes = await packages
-      .unpack({ file: folder.upload, kind, dir: folder.files, limits }, signal)
+    const { notes } = await packages
+      .unpack({ file: folder.upload, kind, dir: folder.files, limits, reserved: OUTPUT_FOLDER }, signal)
       .catch((error: unknown) => {
         throw kindOf(error) === 'rejected' ? new Unusable(messageOf(error)) : error;
       });

@@ -1,8 +1,13 @@
 // Counts what the service does and hands it on now and then: a response should not cost a write of its own. What was
 // not handed on when a process is killed is lost.
 
-import { type HandlerCounts, type HandlerStatistics, NO_COUNTS, sumOf } from '../../engine/ports/handler-jobs.ts';
-import type { HandlerCounter } from '../../engine/ports/handler-runs.ts';
+import {
+  type HandlerCounter,
+  type HandlerCounts,
+  type HandlerStatistics,
+  NO_COUNTS,
+  sumOf,
+} from '../../engine/ports/handler-jobs.ts';
 import { messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';

@@ -11,8 +11,7 @@ import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Random, RetryPolicy } from '../../engine/runtime/retry.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
-import type { JobHandler } from './job-handler.ts';
-import { decideOutcome } from './job-outcome.ts';
+import { decideOutcome, type FailedOutcome, type JobHandler } from './job-handler.ts';
 import { type BlockedTypes, JobSource } from './job-source.ts';
 
 /** The lane's part of the configuration. */
@@ -28,7 +27,7 @@ export const laneBounds = ({ inMemoryQueueSize, workerCount }: LaneTuning): Lane
   workerCount,
 });
 
-export interface JobLaneOptions {
+interface JobLaneOptions {
   readonly handler: JobHandler;
   readonly jobs: Jobs;
   readonly types: DataTypes;
@@ -109,7 +108,7 @@ export async function runJob(
 /** Resolves with the outcome once it is reported. If the report fails, the job is retried, and reports then. */
 async function reported(
   job: ClaimedJob,
-  outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },
+  outcome: FailedOutcome,
   options: Pick<JobLaneOptions, 'handler' | 'tuning'>,
   log: Logger,
   signal: AbortSignal,

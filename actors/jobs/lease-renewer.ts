@@ -1,12 +1,14 @@
 // Renews the leases of claimed jobs, and aborts a job whose lease is lost: taken over, or not renewed within the deadline. The job's writes
 // would be rejected anyway; aborting it early saves the work.
 
-import type { ClaimedJob, Leases } from '../../engine/ports/jobs.ts';
+import type { LaneName } from '../../engine/model/event.ts';
+import type { ClaimedJob, Jobs, Leases } from '../../engine/ports/jobs.ts';
+import type { Child } from '../../engine/runtime/actor.ts';
 import { aborted, messageOf, transient } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
-import { Notifier } from '../../engine/runtime/notifier.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';
-import { unlessAborted } from '../../engine/runtime/wait.ts';
+import { Timer, type TimerParts } from '../../engine/runtime/timer.ts';
+import { Notifier, unlessAborted } from '../../engine/runtime/wait.ts';
 
 /** What lease renewal needs of a lane. */
 export interface LeaseHolder {
@@ -131,3 +133,40 @@ export class LeaseRenewer {
 }
 
 const keyOf = (job: ClaimedJob): string => `${job.lease.name} ${job.lease.token}`;
+
+// Preempts work that is no longer needed. While a dataset waits to be deleted or superseded, its running import, install or
+// update of metadata goes back to the queue, behind the soft delete. When it is claimed again, it finds nothing to do. An
+// upload is not preempted: it calls no plugin, is short, and an undelete needs its result.
+
+interface PreemptionOptions extends TimerParts {
+  readonly jobs: Pick<Jobs, 'overtaken'>;
+  /** The lanes of this process. */
+  readonly holders: readonly LeaseHolder[];
+}
+
+const PERIOD_MS = 10_000;
+const PREEMPTED_LANES: readonly LaneName[] = ['import', 'updateMeta', 'install'];
+
+export function preemption({ jobs, holders, ...parts }: PreemptionOptions): Child {
+  const stopOvertaken = async (signal: AbortSignal): Promise<number> => {
+    const held = holders.flatMap((holder) => holder.held().map((job) => ({ job, holder })));
+    const running = held.filter(({ job }) => PREEMPTED_LANES.includes(job.lane));
+    if (running.length === 0) return 0;
+    const datasets = running.map(({ job }) => job.dataset);
+    const overtaken = new Set(await jobs.overtaken(datasets, signal));
+    let stopped = 0;
+    for (const { job, holder } of running) {
+      if (!overtaken.has(job.dataset)) continue;
+      if (!holder.abortJob(job.id, aborted(`dataset ${job.dataset} is waiting to be deleted`))) continue;
+      stopped++;
+      parts.log.info({ lane: job.lane, dataset: job.dataset, event: job.eventId }, 'job preempted by a soft delete');
+    }
+    return stopped;
+  };
+  return new Timer<number>({
+    ...parts,
+    name: 'preemption',
+    periodMs: PERIOD_MS,
+    runOnce: stopOvertaken,
+  });
+}

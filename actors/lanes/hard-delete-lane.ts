@@ -22,7 +22,7 @@ import { DONE, type JobHandler } from '../jobs/job-handler.ts';
 import type { TaskRunner } from '../tasks/task-map.ts';
 import { onEachTarget, uninstallFrom } from './uninstall.ts';
 
-export interface HardDeleteLanePorts {
+interface HardDeleteLanePorts {
   readonly catalog: Catalog;
   readonly store: ObjectStore;
   readonly tasks: TaskRunner;

@@ -10,18 +10,16 @@ import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Validation } from '../../engine/ports/plugin-client.ts';
-import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
-import { publicOutcome } from '../../engine/runtime/public-message.ts';
+import { kindOf, messageOf, publicOutcome } from '../../engine/runtime/failure.ts';
 import { versionOf } from '../dataset/dataset-versions.ts';
-import { ensureRegistered } from '../dataset/ensure-registered.ts';
 import { readManifest, writeManifest } from '../dataset/stored-documents.ts';
-import { DONE, type JobHandler } from '../jobs/job-handler.ts';
+import { DONE, type FailedOutcome, type JobHandler } from '../jobs/job-handler.ts';
 import type { Scratch } from '../jobs/scratch.ts';
-import { pluginServerError } from '../plugins/plugin-server-error.ts';
-import { objectFile } from '../tasks/task-context.ts';
-import { allMessages, type TaskRunner } from '../tasks/task-map.ts';
+import { pluginServerError } from '../plugins/plugin-breakers.ts';
+import { ensureRegistered } from '../reconciliation/reconcile-registration.ts';
+import { allMessages, objectFile, type TaskRunner } from '../tasks/task-map.ts';
 
-export interface ImportLanePorts {
+interface ImportLanePorts {
   readonly catalog: Catalog;
   readonly jobs: Pick<Jobs, 'enqueue'>;
   readonly store: ObjectStore;
@@ -59,11 +57,7 @@ export class ImportLane implements JobHandler {
     return DONE;
   }
 
-  async report(
-    job: ClaimedJob,
-    outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },
-    signal: AbortSignal,
-  ): Promise<void> {
+  async report(job: ClaimedJob, outcome: FailedOutcome, signal: AbortSignal): Promise<void> {
     const record = await this.#ports.catalog.find(job.dataset, signal);
     // A repeated event that fails must not change the status of an import that has ended.
     if (!record || !isOpen(record)) return;

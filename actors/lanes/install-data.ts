@@ -10,16 +10,15 @@ import type { ObjectInfo } from '../../engine/ports/object-store.ts';
 import type { InstallReply } from '../../engine/ports/plugin-client.ts';
 import { holderOf, leftovers, type Neighbour } from '../dataset/shared-data.ts';
 import { fileName, linesOf } from '../dataset/site-targets.ts';
-import { objectFile } from '../tasks/task-context.ts';
-import type { TaskRunner } from '../tasks/task-map.ts';
+import { objectFile, type TaskRunner } from '../tasks/task-map.ts';
 
-export interface InstallDataPorts {
+interface InstallDataPorts {
   readonly catalog: Catalog;
   readonly tasks: TaskRunner;
 }
 
 /** The same for all targets of an attempt. */
-export interface InstallDataWork {
+interface InstallDataWork {
   readonly job: ClaimedJob;
   readonly plugin: string;
   readonly metadata: DatasetMetadata;
@@ -30,7 +29,7 @@ export interface InstallDataWork {
   readonly attempts: readonly InstallAttempt[];
 }
 
-export interface InstallPlace {
+interface InstallPlace {
   readonly target: InstallTarget;
   /** An install on this target may have begun before. */
   readonly begun: boolean;

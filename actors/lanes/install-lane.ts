@@ -11,11 +11,15 @@ import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { RetryPolicy } from '../../engine/runtime/retry.ts';
-import { combinedVersion, sameVersion, versionOf } from '../dataset/dataset-versions.ts';
-import { ensureRegistered } from '../dataset/ensure-registered.ts';
-import { flagOlder } from '../dataset/revisions.ts';
+import {
+  combinedVersion,
+  dataAreDue,
+  isInstalled,
+  metaIsCurrent,
+  sameVersion,
+  versionOf,
+} from '../dataset/dataset-versions.ts';
 import { type Neighbour, neighboursOf, onEachGroup } from '../dataset/shared-data.ts';
-import { dataAreDue, isInstalled, metaIsCurrent } from '../dataset/site-state.ts';
 import {
   dropAttempt,
   type InstallTargets,
@@ -24,14 +28,15 @@ import {
   requestSharing,
   targetsOf,
 } from '../dataset/site-targets.ts';
+import { flagOlder } from '../dataset/stored-dataset.ts';
 import { readManifest } from '../dataset/stored-documents.ts';
-import { DONE, type JobHandler } from '../jobs/job-handler.ts';
+import { DONE, type FailedOutcome, type JobHandler } from '../jobs/job-handler.ts';
+import { ensureRegistered } from '../reconciliation/reconcile-registration.ts';
 import type { TaskRunner } from '../tasks/task-map.ts';
 import { installData } from './install-data.ts';
-import { nextTry, runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
-import { reportInstalls } from './report-installs.ts';
+import { nextTry, reportInstalls, runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
 
-export interface InstallLanePorts extends StepPorts {
+interface InstallLanePorts extends StepPorts {
   readonly catalog: Catalog;
   readonly jobs: Jobs;
   readonly store: ObjectStore;
@@ -74,11 +79,7 @@ export class InstallLane implements JobHandler {
   }
 
   /** Steps report their own failures; this reports failures outside of them. */
-  report(
-    job: ClaimedJob,
-    outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },
-    signal: AbortSignal,
-  ): Promise<void> {
+  report(job: ClaimedJob, outcome: FailedOutcome, signal: AbortSignal): Promise<void> {
     return reportInstalls(this.#ports.catalog, job, 'data', outcome, signal);
   }
 

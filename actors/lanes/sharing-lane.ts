@@ -17,13 +17,13 @@ import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts
 import { messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import { sharesInSync, sharesVersion } from '../dataset/dataset-versions.ts';
-import { ensureRegistered } from '../dataset/ensure-registered.ts';
 import type { InstallTargets } from '../dataset/site-targets.ts';
-import { readShares, recipientsOf, storedShares } from '../dataset/stored-shares.ts';
+import { readShares, recipientsOf, storedShares } from '../dataset/stored-documents.ts';
 import { DONE, type JobHandler } from '../jobs/job-handler.ts';
+import { ensureRegistered } from '../reconciliation/reconcile-registration.ts';
 import { onEachTarget } from './uninstall.ts';
 
-export interface SharingLanePorts {
+interface SharingLanePorts {
   readonly catalog: Catalog;
   readonly store: ObjectStore;
   readonly targets: InstallTargets;

@@ -12,14 +12,14 @@ import { type DatasetState, isDeleted } from '../../engine/model/status.ts';
 import type { DatasetRecord } from '../../engine/ports/catalog.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
-import { flagOlder, type RevisionFlag } from '../dataset/revisions.ts';
+import { flagOlder, type RevisionFlag } from '../dataset/stored-dataset.ts';
 import { DONE, type JobHandler } from '../jobs/job-handler.ts';
 import { registration } from '../reconciliation/reconcile-registration.ts';
 import { readSnapshot, type SnapshotPorts } from '../reconciliation/reconcile-snapshot.ts';
 import type { TaskRunner } from '../tasks/task-map.ts';
 import { onEachTarget, uninstallFrom } from './uninstall.ts';
 
-export interface SoftDeleteLanePorts extends SnapshotPorts {
+interface SoftDeleteLanePorts extends SnapshotPorts {
   readonly tasks: TaskRunner;
 }
 

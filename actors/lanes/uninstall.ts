@@ -12,13 +12,13 @@ import type { ControlState, InstallTarget } from '../../engine/ports/install-tar
 import type { ClaimedJob } from '../../engine/ports/jobs.ts';
 import { Failure, kindOf, messageOf, rejected } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
+import { isUninstalled } from '../dataset/dataset-versions.ts';
 import { areRowsKept, neighboursOf, onEachGroup } from '../dataset/shared-data.ts';
-import { isUninstalled } from '../dataset/site-state.ts';
 import { dropAttempt, type InstallTargets, linesOf } from '../dataset/site-targets.ts';
-import { pluginServerError } from '../plugins/plugin-server-error.ts';
+import { pluginServerError } from '../plugins/plugin-breakers.ts';
 import type { TaskRunner } from '../tasks/task-map.ts';
 
-export interface UninstallPorts {
+interface UninstallPorts {
   readonly catalog: Catalog;
   readonly tasks: TaskRunner;
   readonly targets: InstallTargets;
@@ -26,7 +26,7 @@ export interface UninstallPorts {
 }
 
 /** What all targets of one attempt share. */
-export interface Removal {
+interface Removal {
   readonly job: ClaimedJob;
   /** Undefined for a dataset that only the targets know. */
   readonly record: Pick<DatasetRecord, 'installs'> | undefined;

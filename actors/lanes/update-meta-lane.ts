@@ -16,10 +16,8 @@ import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
 import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import type { RetryPolicy } from '../../engine/runtime/retry.ts';
-import { combinedVersion, sameVersion } from '../dataset/dataset-versions.ts';
-import { ensureRegistered } from '../dataset/ensure-registered.ts';
+import { combinedVersion, metaIsCurrent, sameVersion } from '../dataset/dataset-versions.ts';
 import { onEachGroup } from '../dataset/shared-data.ts';
-import { metaIsCurrent } from '../dataset/site-state.ts';
 import {
   dropAttempt,
   fileName,
@@ -30,13 +28,12 @@ import {
   targetsOf,
 } from '../dataset/site-targets.ts';
 import { readMetadata, type Stored } from '../dataset/stored-documents.ts';
-import { DONE, type JobHandler } from '../jobs/job-handler.ts';
-import { objectFile } from '../tasks/task-context.ts';
-import type { TaskRunner } from '../tasks/task-map.ts';
-import { nextTry, runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
-import { reportInstalls } from './report-installs.ts';
+import { DONE, type FailedOutcome, type JobHandler } from '../jobs/job-handler.ts';
+import { ensureRegistered } from '../reconciliation/reconcile-registration.ts';
+import { objectFile, type TaskRunner } from '../tasks/task-map.ts';
+import { nextTry, reportInstalls, runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
 
-export interface UpdateMetaLanePorts extends StepPorts {
+interface UpdateMetaLanePorts extends StepPorts {
   readonly catalog: Catalog;
   readonly jobs: Jobs;
   readonly store: ObjectStore;
@@ -86,11 +83,7 @@ export class UpdateMetaLane implements JobHandler {
   }
 
   /** Steps report their own failures; this reports failures outside of them. */
-  report(
-    job: ClaimedJob,
-    outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },
-    signal: AbortSignal,
-  ): Promise<void> {
+  report(job: ClaimedJob, outcome: FailedOutcome, signal: AbortSignal): Promise<void> {
     return reportInstalls(this.#ports.catalog, job, 'meta', outcome, signal);
   }
 

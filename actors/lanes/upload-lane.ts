@@ -10,10 +10,9 @@ import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';
 import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
-import { kindOf, messageOf, rejected } from '../../engine/runtime/failure.ts';
-import { publicOutcome } from '../../engine/runtime/public-message.ts';
+import { kindOf, messageOf, publicOutcome, rejected } from '../../engine/runtime/failure.ts';
 import { writeManifest, writeUploadError } from '../dataset/stored-documents.ts';
-import { DONE, type JobHandler } from '../jobs/job-handler.ts';
+import { DONE, type FailedOutcome, type JobHandler } from '../jobs/job-handler.ts';
 import type { Scratch } from '../jobs/scratch.ts';
 import { overQuota } from '../tasks/fetch-upload.ts';
 import type { PackUploadInput } from '../tasks/pack-upload.ts';
@@ -35,7 +34,7 @@ export interface UploadLimits {
   };
 }
 
-export interface UploadLanePorts {
+interface UploadLanePorts {
   readonly catalog: Catalog;
   readonly uploads: Uploads;
   readonly store: ObjectStore;
@@ -91,11 +90,7 @@ export class UploadLane implements JobHandler {
     return DONE;
   }
 
-  async report(
-    job: ClaimedJob,
-    outcome: JobOutcome & { readonly kind: 'retry' | 'dead' },
-    signal: AbortSignal,
-  ): Promise<void> {
+  async report(job: ClaimedJob, outcome: FailedOutcome, signal: AbortSignal): Promise<void> {
     const { catalog, store } = this.#ports;
     const record = await catalog.find(job.dataset, signal);
     // Once the upload has ended, only its raw files remain to be removed, which is no news for the owner.

@@ -1,7 +1,7 @@
 // How many calls a plugin host takes: refused at the door when it is full, then one at a time per dataset and target,
 // then a bounded number of scripts at once. Nobody waits longer than allowed.
 
-import { Busy } from '../../engine/runtime/busy.ts';
+import { Busy } from '../../engine/runtime/failure.ts';
 import { Semaphore } from '../../engine/runtime/semaphore.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';
 

@@ -5,11 +5,11 @@ import { rm, writeFile } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import { checkEntryPath, quoteEntry } from '../../engine/archive/entry-path.ts';
 import { fileNameKey, isDesktopJunk, leftOutNote, RESERVED_PREFIX } from '../../engine/model/file-name.ts';
-import type { HostReply } from '../../engine/model/plugin-protocol.ts';
 import { quoteBytes } from '../../engine/model/utf8.ts';
+import type { HostReply } from '../../engine/ports/plugin-client.ts';
+import { removeTree } from '../../engine/runtime/files.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
-import { removeTree } from '../../engine/runtime/remove-tree.ts';
-import type { Archives } from './archives.ts';
+import type { Archives } from '../tasks/archives.ts';
 import type { HostedPlugin } from './hosted-plugins.ts';
 import { type ScriptEnvironment, type Scripts, scriptError, splitMessages } from './scripts.ts';
 import {
@@ -28,7 +28,7 @@ const DATA_LEVEL = 6;
 /** What is packed already is only stored. */
 const STORED = 0;
 
-export interface ImportCall {
+interface ImportCall {
   readonly plugin: HostedPlugin;
   readonly meta: MetadataDocument;
   /** Holds `import.zip`. */
@@ -47,8 +47,9 @@ export async function runImport(
   const { workspace, plugin } = call;
   const input = await workspace.folder('input');
   const output = await workspace.folder('output');
-  const { files: rawUploads, notes } = await archives.unpack(workspace.path('import.zip'), input, call.limits, signal);
-  await rm(workspace.path('import.zip'));
+  const zip = { file: workspace.path('import.zip'), kind: 'zip', dir: input, limits: call.limits } as const;
+  const { files: rawUploads, notes } = await archives.unpack(zip, signal);
+  await rm(zip.file);
   if (rawUploads.every((file) => file.name === METADATA)) return invalid(['the upload holds no file']);
   if (rawUploads.some((file) => file.name.startsWith(`${METADATA}/`)))
     return invalid([`the upload has a folder named ${METADATA}, where the metadata go`]);

@@ -5,10 +5,10 @@
 import { rm, writeFile } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
-import type { HostReply } from '../../engine/model/plugin-protocol.ts';
+import type { HostReply } from '../../engine/ports/plugin-client.ts';
 import { rejected } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
-import type { Archives } from './archives.ts';
+import type { Archives } from '../tasks/archives.ts';
 import type { HostedPlugin } from './hosted-plugins.ts';
 import type { ClearMark, InstallFolder } from './install-folder.ts';
 import { exitError, type ScriptEnvironment, type Scripts } from './scripts.ts';
@@ -53,7 +53,7 @@ export async function runInstallData(
   await clear.set();
   const zip = workspace.path('install-ready.zip');
   const dataDir = await workspace.folder('install');
-  const { files } = await archives.unpack(zip, dataDir, call.limits, signal);
+  const { files } = await archives.unpack({ file: zip, kind: 'zip', dir: dataDir, limits: call.limits }, signal);
   if (files.some((file) => file.name.startsWith(`${METADATA}/`)))
     throw rejected(`the payload has a folder named ${METADATA}, where the metadata go`);
   await rm(zip);

@@ -13,15 +13,15 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type DatasetId, parseDatasetId, type TargetId } from '../../engine/model/ids.ts';
+import { exists, removeTree } from '../../engine/runtime/files.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
-import { removeTree } from '../../engine/runtime/remove-tree.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import type { HostedPlugin, HostedTarget } from './hosted-plugins.ts';
 import { copyTree, type InstalledModes, PRIVATE, settleFolders, settleTree } from './installed-tree.ts';
 
-export const STAGING = '.staging-';
-export const READY = '.ready-';
-export const OWNER = '.owner-';
+const STAGING = '.staging-';
+const READY = '.ready-';
+const OWNER = '.owner-';
 
 /** The folder that holds one folder per dataset. */
 export function datasetsFolder(plugin: HostedPlugin, target: HostedTarget, siteBuild: string): string {
@@ -130,12 +130,6 @@ export class InstallFolder {
   }
 }
 
-const exists = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
-
 // What a kill left in a folder of datasets is finished or removed when a host starts (states: top of this file).
 
 /** The time holds colons, which no dataset id has: a dataset of such a name is not mistaken for a leftover. */
@@ -213,7 +207,7 @@ export class ClearMark {
   }
 
   async isSet(): Promise<boolean> {
-    return (await stat(this.#file).catch(() => undefined)) !== undefined;
+    return exists(this.#file);
   }
 
   async set(): Promise<void> {

@@ -1,17 +1,17 @@
 // The plugin host apart from HTTP: finds the plugin, waits for the dataset's turn, runs the scripts. The routes call it as
-// http/plugin-host/hosted-calls.ts says.
+// http/plugin-host/routes.ts says.
 
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
-import type { HostReply } from '../../engine/model/plugin-protocol.ts';
+import type { HostReply } from '../../engine/ports/plugin-client.ts';
 import type { ScriptRunner } from '../../engine/ports/script-runner.ts';
 import { Failure, rejected } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
-import type { Archives } from './archives.ts';
+import type { Archives } from '../tasks/archives.ts';
 import { CallGate, type CallGateLimits } from './call-gate.ts';
 import { type HostedPlugin, HostedPlugins, type HostedTarget } from './hosted-plugins.ts';
 import { runImport } from './import-call.ts';

@@ -13,7 +13,7 @@ const REFUSED = 99;
 /** EX_TEMPFAIL of sysexits.h: a disk is full, or something else is wrong that is neither the data's nor the script's fault. */
 const LATER = 75;
 
-export interface ScriptCall {
+interface ScriptCall {
   readonly kind: ScriptKind;
   readonly plugin: HostedPlugin;
   readonly args: readonly string[];
@@ -232,11 +232,11 @@ export function splitMessages(lines: readonly string[]): Messages {
 
 // How often each kind of script ran, how it ended and how long it took; observed on every path.
 
-export const SCRIPT_KINDS = ['import', 'check_compat', 'install_data', 'install_meta', 'uninstall'] as const;
-export type ScriptKind = (typeof SCRIPT_KINDS)[number];
+const SCRIPT_KINDS = ['import', 'check_compat', 'install_data', 'install_meta', 'uninstall'] as const;
+type ScriptKind = (typeof SCRIPT_KINDS)[number];
 
 /** `unknown` is any other exit code, a signal included. */
-export type ExitStatus =
+type ExitStatus =
   | 'success'
   | 'validation_failure'
   | 'incompatible'

@@ -2,7 +2,7 @@
 // answers say.
 
 import { type DatasetId, parseDatasetId } from '../../engine/model/ids.ts';
-import { parseJson, stringifyJson } from '../../engine/model/json.ts';
+import { isObject, parseJson, stringifyJson } from '../../engine/model/json.ts';
 import {
   type DatasetMetadata,
   type DatasetType,
@@ -10,7 +10,7 @@ import {
   type FileEntry,
   parseMetadata,
 } from '../../engine/model/metadata.ts';
-import { type HostReply, MAX_JOB_ID, PLUGIN_STATUS as STATUS } from '../../engine/model/plugin-protocol.ts';
+import { type HostReply, MAX_JOB_ID, PLUGIN_STATUS as STATUS } from '../../engine/ports/plugin-client.ts';
 import { Failure, messageOf, rejected } from '../../engine/runtime/failure.ts';
 import { type ScriptError, type ScriptOutcome, splitMessages } from './scripts.ts';
 
@@ -154,16 +154,16 @@ function parseFields(text: string, where: string): Readonly<Record<string, unkno
 }
 
 function objectFields(value: unknown, where: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw rejected(`${where}: not a JSON object`);
-  return value as Readonly<Record<string, unknown>>;
+  if (!isObject(value)) throw rejected(`${where}: not a JSON object`);
+  return value;
 }
 
 const shown = (value: unknown): string =>
   value === undefined ? 'missing' : `'${(typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 100)}'`;
 
-// Replies of the plugin host, as the plugin wire protocol has them (docs/design/decisions.md#plugin-wire-protocol).
-
+/**
+ * Replies of the plugin host, as the plugin wire protocol has them (docs/design/decisions.md#plugin-wire-protocol).
+ */
 export const done: HostReply = { kind: 'empty' };
 
 export const valid = (lines: readonly string[]): HostReply => ({

@@ -4,8 +4,8 @@ import { lstat, mkdir, mkdtemp, opendir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import { decodeUtf8 } from '../../engine/model/utf8.ts';
+import { removeTree } from '../../engine/runtime/files.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
-import { removeTree } from '../../engine/runtime/remove-tree.ts';
 
 const PREFIX = 'call-';
 

@@ -4,6 +4,7 @@
 // an attempt, and lanes claim no jobs of the plugin's types.
 
 import { type DataTypes, typeKey } from '../../engine/model/data-types.ts';
+import { PLUGIN_FAULT_ATTEMPTS } from '../../engine/ports/plugin-client.ts';
 import { Breaker, type BreakerState, DEFAULT_BREAKER, type Verdict } from '../../engine/runtime/breaker.ts';
 import { Failure, kindOf, transient } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
@@ -11,12 +12,11 @@ import type { Gauge, Metrics } from '../../engine/runtime/metrics.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import type { BlockedTypes } from '../jobs/job-source.ts';
 import type { LaneTasks, TaskRunner } from '../tasks/task-map.ts';
-import { measurePluginCalls } from './plugin-metrics.ts';
 
 /** A call that lasts longer has reached the plugin, because connecting times out sooner. Its job may go on for hours. */
 const ACCEPTED_MS = 30_000;
 
-export interface PluginBreakersParts {
+interface PluginBreakersParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -52,7 +52,7 @@ export class PluginBreakers implements BlockedTypes {
     return [...this.#breakers.keys()];
   }
 
-  /** Wraps `tasks`: those that call a plugin are measured (plugin-metrics.ts) and go through its breaker. */
+  /** Wraps `tasks`: those that call a plugin are measured and go through its breaker. */
   guard(tasks: TaskRunner): TaskRunner {
     const measured = measurePluginCalls(tasks, { clock: this.#clock, metrics: this.#metrics });
     return {
@@ -114,3 +114,63 @@ function verdictOf(error: unknown): Verdict {
   const kind = kindOf(error);
   return kind === 'transient' || kind === 'aborted' ? 'unknown' : 'answered';
 }
+
+// Outcomes and durations of the lanes' plugin calls. Measured inside of the breakers: a call that an open breaker rejects does
+// not count.
+//
+//   success, invalid, missing-dependency   reported by the plugin's scripts
+//   script-error, server-error             the plugin failed on its side
+//   unanswered                             refused, reset, 502, 503: what the breaker counts
+//   transient, aborted, defect, rejected   any other failure, by its kind; a timeout is transient
+
+interface PluginMetricsParts {
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+}
+
+/** Value of the label `call` for each task that calls a plugin. */
+const CALLS: Partial<Record<keyof LaneTasks, string>> = {
+  'import-dataset': 'import',
+  'install-data': 'install-data',
+  'install-meta': 'install-meta',
+  'install-files': 'install-files',
+  uninstall: 'uninstall',
+  'uninstall-files': 'uninstall-files',
+};
+
+/** Wraps `tasks`: those that call a plugin are measured. */
+export function measurePluginCalls(tasks: TaskRunner, { clock, metrics }: PluginMetricsParts): TaskRunner {
+  const calls = metrics.counter('plugin_calls_total', 'Plugin calls by outcome.', ['plugin', 'call', 'outcome']);
+  const durations = metrics.histogram(
+    'plugin_call_seconds',
+    'Duration of a plugin call, including the wait for a worker thread.',
+    ['plugin', 'call'],
+  );
+  return {
+    async run(name, input, options) {
+      const call = CALLS[name];
+      if (call === undefined || !('plugin' in input)) return tasks.run(name, input, options);
+      const { plugin } = input;
+      const begun = clock.now();
+      const ended = (outcome: string): void => {
+        calls.inc({ plugin, call, outcome });
+        durations.observe({ plugin, call }, (clock.now() - begun) / 1000);
+      };
+      try {
+        const output = await tasks.run(name, input, options);
+        ended('kind' in output ? output.kind : 'success');
+        return output;
+      } catch (error) {
+        ended(options.signal.aborted ? 'aborted' : outcomeOf(error));
+        throw error;
+      }
+    },
+  };
+}
+
+const outcomeOf = (error: unknown): string =>
+  error instanceof Failure && error.unanswered ? 'unanswered' : kindOf(error);
+
+/** A plugin server that answered 500: an error on its side that may pass, but is not worth all attempts of a lane. */
+export const pluginServerError = (plugin: string, message: string): Failure =>
+  transient(`plugin ${plugin}: ${message}`, { maxAttempts: PLUGIN_FAULT_ATTEMPTS });

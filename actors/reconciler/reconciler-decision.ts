@@ -4,12 +4,20 @@
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import { type DatasetState, isDeleted } from '../../engine/model/status.ts';
-import type { ObjectVersion } from '../../engine/ports/catalog.ts';
-import type { IndexedDataset } from '../../engine/ports/dataset-index.ts';
+import type { IndexedDataset, ObjectVersion } from '../../engine/ports/catalog.ts';
 import type { ControlState } from '../../engine/ports/install-target.ts';
 import type { ObjectInfo } from '../../engine/ports/object-store.ts';
-import { combinedVersion, sameVersion, sharesInSync, sharesVersion, versionOf } from '../dataset/dataset-versions.ts';
-import { dataAreDue, isInstalled, isUninstalled, metaIsCurrent } from '../dataset/site-state.ts';
+import {
+  combinedVersion,
+  dataAreDue,
+  isInstalled,
+  isUninstalled,
+  metaIsCurrent,
+  sameVersion,
+  sharesInSync,
+  sharesVersion,
+  versionOf,
+} from '../dataset/dataset-versions.ts';
 import type { StoredDataset } from '../dataset/stored-dataset.ts';
 import type { MergedDataset } from './merge-in-store-order.ts';
 
@@ -24,7 +32,7 @@ export type Verdict =
   /** Recent objects without metadata: an upload or a removal in progress. */
   | { readonly kind: 'arriving' };
 
-export interface DecisionContext {
+interface DecisionContext {
   /** Ms since 1970. */
   readonly now: number;
   readonly types: DataTypes;

@@ -10,7 +10,7 @@ import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { EventSource } from '../../engine/model/event.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
-import type { DatasetIndex, TargetIndex } from '../../engine/ports/dataset-index.ts';
+import type { DatasetIndex, TargetIndex } from '../../engine/ports/catalog.ts';
 import type { EventLog } from '../../engine/ports/event-log.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
@@ -25,8 +25,7 @@ import { readMetadata } from '../dataset/stored-documents.ts';
 import { JobBatch } from '../jobs/job-batch.ts';
 import { type MergedDataset, mergeInStoreOrder } from './merge-in-store-order.ts';
 import { decide } from './reconciler-decision.ts';
-import { type ReconcilerCounter, reconcilerMetrics } from './reconciler-metrics.ts';
-import { ReconcilerTally } from './reconciler-tally.ts';
+import { type ReconcilerCounter, ReconcilerTally, reconcilerMetrics } from './reconciler-tally.ts';
 
 export interface ReconcilerPorts {
   readonly store: ObjectStore;

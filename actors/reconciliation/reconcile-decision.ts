@@ -12,12 +12,10 @@
 import { objectKey } from '../../engine/model/object-key.ts';
 import { type DatasetState, type ImportStatus, isDeleted } from '../../engine/model/status.ts';
 import type { DatasetRecord } from '../../engine/ports/catalog.ts';
-import { sameVersion, sharesInSync, sharesVersion, versionOf } from '../dataset/dataset-versions.ts';
-import { isUninstalled } from '../dataset/site-state.ts';
-import type { Action, Plan } from './reconcile-plan.ts';
+import { isUninstalled, sameVersion, sharesInSync, sharesVersion, versionOf } from '../dataset/dataset-versions.ts';
 import { importFacts, LOST_IMPORT, LOST_UPLOAD, recordOf, registration } from './reconcile-registration.ts';
 import type { Snapshot } from './reconcile-snapshot.ts';
-import { allInstalled, decideTargets } from './reconcile-targets.ts';
+import { type Action, allInstalled, decideTargets, type Plan } from './reconcile-targets.ts';
 
 export function decideReconciliation(snapshot: Snapshot): readonly Action[] {
   const { record, stored } = snapshot;

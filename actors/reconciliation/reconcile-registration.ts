@@ -2,14 +2,16 @@
 // Also what the objects say about the import, which applies to a dataset that the cache knows too. Pure.
 
 import type { FileEntry } from '../../engine/model/metadata.ts';
-import type { DatasetState, ImportStatus } from '../../engine/model/status.ts';
-import { INSTALL_KINDS } from '../../engine/model/status.ts';
-import type { CatalogChange, DatasetRecord } from '../../engine/ports/catalog.ts';
-import type { ObjectInfo } from '../../engine/ports/object-store.ts';
-import { sharesVersion, versionOf } from '../dataset/dataset-versions.ts';
-import { isUninstalled } from '../dataset/site-state.ts';
+import { objectKey } from '../../engine/model/object-key.ts';
+import { type DatasetState, type ImportStatus, INSTALL_KINDS } from '../../engine/model/status.ts';
+import type { Catalog, CatalogChange, DatasetRecord } from '../../engine/ports/catalog.ts';
+import type { ClaimedJob } from '../../engine/ports/jobs.ts';
+import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
+import { isUninstalled, sharesVersion, versionOf } from '../dataset/dataset-versions.ts';
 import { fileName } from '../dataset/site-targets.ts';
-import type { Snapshot } from './reconcile-snapshot.ts';
+import { keptObjects, storedDataset } from '../dataset/stored-dataset.ts';
+import { readMetadata } from '../dataset/stored-documents.ts';
+import { readLeavings, type Snapshot } from './reconcile-snapshot.ts';
 import { mirrorOf } from './reconcile-targets.ts';
 
 /** What an owner reads about an upload of which nothing is left, such as one by URL that was not downloaded yet. */
@@ -23,7 +25,7 @@ export const LOST_IMPORT = {
   messages: ['import-ready.zip is missing from the object store, so the dataset cannot be imported'],
 } as const;
 
-export interface ImportFacts {
+interface ImportFacts {
   /** `settled`: there is nothing to import, or a person must decide. */
   readonly need: 'needed' | 'settled' | 'impossible';
   /** Everything that a complete import produces exists. */
@@ -43,7 +45,7 @@ export function importFacts(
 }
 
 /** The input of a registration. */
-export type Registrable = Pick<
+type Registrable = Pick<
   Snapshot,
   'stored' | 'manifest' | 'uploadError' | 'metaVersion' | 'shares' | 'targets' | 'hasDisabledTarget'
 >;
@@ -122,3 +124,41 @@ function importOf(snapshot: Registrable): { readonly status: ImportStatus; reado
 /** Names and sizes of the files of one folder. */
 export const fileEntries = (objects: readonly ObjectInfo[]): readonly FileEntry[] =>
   objects.map(({ key, size }) => ({ name: fileName(key), size }));
+
+// Creates a dataset's cache row from the object store when the cache does not know the dataset: the store is authoritative
+// about which datasets exist (docs/design/decisions.md#truth). Shares and the targets' states are not read here. The row
+// records them as unknown, so that sharing, the install lanes and reconciliation look them up.
+
+/**
+ * Undefined when there is nothing to register: no metadata, or no import-ready.zip yet. Without import-ready.zip an upload is
+ * still in progress; it writes its own rows when it is accepted, and must not appear earlier. A deleted or superseded dataset
+ * is left to reconciliation, which registers it in that state.
+ */
+export async function ensureRegistered(
+  catalog: Catalog,
+  store: ObjectStore,
+  job: ClaimedJob,
+  signal: AbortSignal,
+): Promise<DatasetRecord | undefined> {
+  const known = await catalog.find(job.dataset, signal);
+  if (known) return known;
+  const at = { owner: job.owner, dataset: job.dataset };
+  if (!(await store.head(objectKey(at, 'import-ready.zip'), signal))) return undefined;
+  for (const flag of ['delete-flag', 'revised-flag'] as const)
+    if (await store.head(objectKey(at, flag), signal)) return undefined;
+  const stored = await storedDataset(store, at, signal);
+  const metadata = stored && (await readMetadata(store, at, signal));
+  if (!metadata) return undefined;
+  const changes = registration({
+    ...(await readLeavings(store, at, signal)),
+    stored: { ...stored, shares: [] },
+    metaVersion: metadata.version,
+    shares: [],
+    targets: [],
+    hasDisabledTarget: false,
+  });
+  const objects = keptObjects(stored);
+  const all = objects ? [...changes, { set: 'kept', objects } as const] : changes;
+  await catalog.register(at, metadata.document, all, job.lease, signal);
+  return catalog.find(job.dataset, signal);
+}

@@ -13,11 +13,9 @@ import type { Uploads } from '../../engine/ports/uploads.ts';
 import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
-import { olderRevisions } from '../dataset/revisions.ts';
 import { type InstallTargets, inParallel, TARGETS_AT_ONCE } from '../dataset/site-targets.ts';
-import { type StoredDataset, storedDataset } from '../dataset/stored-dataset.ts';
-import { readManifest, readMetadata, readUploadError } from '../dataset/stored-documents.ts';
-import { readShares } from '../dataset/stored-shares.ts';
+import { olderRevisions, type StoredDataset, storedDataset } from '../dataset/stored-dataset.ts';
+import { readManifest, readMetadata, readShares, readUploadError } from '../dataset/stored-documents.ts';
 
 export interface TargetSnapshot {
   readonly id: TargetId;
@@ -60,12 +58,12 @@ export interface Snapshot extends DatasetAddress {
 }
 
 /** A dataset that cannot be reconciled because it has no objects, or no readable metadata. It is never changed. */
-export interface Unjudged {
+interface Unjudged {
   readonly why: 'absent' | 'no metadata' | 'malformed metadata';
   readonly reason?: string;
 }
 
-export interface Reading {
+interface Reading {
   readonly snapshot: Snapshot;
   /** Errors of targets that did not answer. */
   readonly failures: readonly unknown[];

@@ -1,15 +1,47 @@
-// What reconciliation does about one dataset's install targets once its import is complete. Each target that answers is decided
-// independently. Its control DB is authoritative, and the cache mirrors it. Pure.
+// What reconciliation may do about a dataset, and what it does about the dataset's install targets once its import is complete.
 
+import type { LaneName } from '../../engine/model/event.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import { INSTALL_KINDS, type InstallKind } from '../../engine/model/status.ts';
 import type { CatalogChange, DatasetRecord, InstallRecord, ObjectVersion } from '../../engine/ports/catalog.ts';
 import type { ControlState } from '../../engine/ports/install-target.ts';
-import { combinedVersion, sharesInSync, sharesVersion, versionOf } from '../dataset/dataset-versions.ts';
-import { dataAreDue, isInstalled, metaIsCurrent } from '../dataset/site-state.ts';
+import {
+  combinedVersion,
+  dataAreDue,
+  isInstalled,
+  metaIsCurrent,
+  sharesInSync,
+  sharesVersion,
+  versionOf,
+} from '../dataset/dataset-versions.ts';
 import { linesOf } from '../dataset/site-targets.ts';
-import type { Plan } from './reconcile-plan.ts';
+import type { RevisionFlag } from '../dataset/stored-dataset.ts';
 import type { Snapshot } from './reconcile-snapshot.ts';
+
+// The actions that the reconciliation of one dataset may take, and the plan that collects them while it decides.
+
+export type Action =
+  /** Adds everything that the store and the targets know, in one transaction. */
+  | { readonly do: 'register'; readonly changes: readonly CatalogChange[] }
+  /** The upload was accepted but lost before it was packed: its raw files are packed as if it had just been accepted. */
+  | { readonly do: 'resumeUpload' }
+  | { readonly do: 'write'; readonly changes: readonly CatalogChange[] }
+  /** Adds the flag to every older revision that lacks it. */
+  | { readonly do: 'flagOlder'; readonly flag: RevisionFlag }
+  | { readonly do: 'remove'; readonly keys: readonly string[] }
+  /** Deleted on the target, but live again: it must be installed from scratch. */
+  | { readonly do: 'reopen'; readonly target: TargetId }
+  | { readonly do: 'reinstall'; readonly target: TargetId; readonly message: string | undefined }
+  | { readonly do: 'enqueue'; readonly lanes: readonly LaneName[] };
+
+/** The collected actions, in the order in which they are performed. */
+export interface Plan {
+  readonly changes: CatalogChange[];
+  readonly flags: RevisionFlag[];
+  readonly removed: string[];
+  readonly targets: (Action & { readonly do: 'reopen' | 'reinstall' })[];
+  readonly lanes: Set<Exclude<LaneName, 'reconciliation'>>;
+}
 
 /** A full run retries installs with a missing dependency, but no more often than this. */
 const DEPENDENCY_MS = 24 * 60 * 60 * 1000;

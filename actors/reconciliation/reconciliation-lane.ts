@@ -9,17 +9,16 @@ import { INSTALL_KINDS, type InstallKind, type InstallStatus } from '../../engin
 import type { CatalogChange } from '../../engine/ports/catalog.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import { kindOf } from '../../engine/runtime/failure.ts';
-import { flagOlder } from '../dataset/revisions.ts';
 import { linesOf } from '../dataset/site-targets.ts';
-import { keptObjects, objectsOf, storedDataset } from '../dataset/stored-dataset.ts';
+import { flagOlder, keptObjects, objectsOf, storedDataset } from '../dataset/stored-dataset.ts';
 import { DONE, type JobHandler } from '../jobs/job-handler.ts';
 import { mostRetryable } from '../lanes/uninstall.ts';
 import { decideReconciliation } from './reconcile-decision.ts';
-import type { Action } from './reconcile-plan.ts';
 import { fileEntries } from './reconcile-registration.ts';
 import { readSnapshot, type Snapshot, type SnapshotPorts } from './reconcile-snapshot.ts';
+import type { Action } from './reconcile-targets.ts';
 
-export interface ReconciliationLanePorts extends SnapshotPorts {
+interface ReconciliationLanePorts extends SnapshotPorts {
   readonly jobs: Jobs;
 }
 

@@ -1,13 +1,12 @@
 // One run of the BLAST+ formatter in a folder, with a clean environment, a time limit and an output limit.
 
+import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { toolEnvironment } from '../../engine/model/report/command-line.ts';
 import type { ScriptEnd, ScriptRunner, ScriptSpec } from '../../engine/ports/script-runner.ts';
-import { aborted } from '../../engine/runtime/failure.ts';
+import { aborted, Failure } from '../../engine/runtime/failure.ts';
 import { JoinedSignal } from '../../engine/runtime/joined-signal.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
-import { growsBeyond } from './output-limit.ts';
-import { ReportFailure } from './report-failure.ts';
 
 export const FORMATTER = 'blast_formatter';
 /** How many last lines of stderr are kept in case the run is stopped for its output. */
@@ -25,7 +24,7 @@ export interface FormatterOptions {
   readonly maxOutputBytes: number;
 }
 
-export interface FormatterRun {
+interface FormatterRun {
   /** Unique. */
   readonly runId: string;
   readonly args: readonly string[];
@@ -113,3 +112,61 @@ export class Formatter {
 }
 
 export const tooLarge = (maxBytes: number): string => `the report is larger than the ${maxBytes} bytes allowed`;
+
+// Total bytes in a folder while a program writes there. The system limits each single file; this limits their sum.
+
+const LOOK_MS = 500;
+
+/** Sums the plain files directly in the folder, except one. A file that has disappeared counts as zero. */
+async function bytesIn(dir: string, except: string): Promise<number> {
+  let bytes = 0;
+  for await (const { name } of await opendir(dir)) {
+    if (name === except) continue;
+    const found = await lstat(join(dir, name)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw error;
+    });
+    if (found?.isFile()) bytes += found.size;
+  }
+  return bytes;
+}
+
+/** True once the files exceed `maxBytes`; false if the signal aborts first. */
+async function growsBeyond(
+  { dir, except, maxBytes }: { readonly dir: string; readonly except: string; readonly maxBytes: number },
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (;;) {
+    await clock.sleep(LOOK_MS, signal).catch(() => undefined);
+    if (signal.aborted) return false;
+    if ((await bytesIn(dir, except)) > maxBytes) return true;
+  }
+}
+
+/** Why a report cannot be made, phrased for the user, together with the formatter's stderr up to then. */
+export class ReportFailure extends Failure {
+  /** The end of the formatter's stderr. */
+  readonly stderr: string;
+
+  constructor(message: string, stderr = '', cause?: unknown) {
+    super('rejected', message, cause === undefined ? {} : { cause });
+    this.name = 'ReportFailure';
+    this.stderr = stderr;
+  }
+}
+
+/** The stderr, with the reason as its last line. */
+export const withReason = (stderr: string, reason: string): string =>
+  `${stderr === '' || stderr.endsWith('\n') ? stderr : `${stderr}\n`}${reason}\n`;
+
+export const oneLine = (text: string): string => text.trim().replace(/\s*[\r\n]+\s*/g, ' ');
+
+/** Hides local paths: readers of a report must not learn this machine's directory layout. */
+export function withoutPaths(text: string, names: Readonly<Record<string, string>>): string {
+  const longestFirst = Object.keys(names).sort((a, b) => b.length - a.length);
+  return longestFirst.reduce(
+    (rest, path) => (path.length > 1 ? rest.replaceAll(path, `[${names[path]}]`) : rest),
+    text,
+  );
+}

@@ -2,21 +2,22 @@
 // complete job, which are those of one attempt. Until the outcome is written, nobody sees an attempt's files, so a run that
 // stops anywhere has published nothing.
 
-import { formatterArguments, REPORT_ARCHIVE } from '../../engine/model/report/command-line.ts';
+import { lstat, mkdir, opendir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
+import { formatterArguments, outputOf, REPORT_ARCHIVE } from '../../engine/model/report/command-line.ts';
+import type { FormatType } from '../../engine/model/report/format-types.ts';
 import { QUERY_PROGRAMS, type QueryJob } from '../../engine/model/report/query-job.ts';
 import { attemptPrefix, type ReportFile, reportFileKey } from '../../engine/model/report/report-job.ts';
-import type { BlastDatabases, QueryJobs } from '../../engine/ports/blast.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
-import type { ReportClaim, ReportOutcome } from '../../engine/ports/report-jobs.ts';
+import type { BlastDatabases, QueryJobs, ReportClaim, ReportOutcome } from '../../engine/ports/report-jobs.ts';
 import { kindOf, messageOf, transient } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
+import type { Metrics } from '../../engine/runtime/metrics.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';
-import type { Formatter, FormatterOptions } from './formatter.ts';
-import { removeObjects } from './remove-attempts.ts';
-import { ReportFailure, withoutPaths } from './report-failure.ts';
-import type { ReportFolder, ReportFolders } from './report-folder.ts';
-import type { ReportMetrics } from './report-metrics.ts';
-import { collectOutput, type OutputFile } from './report-output.ts';
+import { removeListed } from '../dataset/remove-objects.ts';
+import { Scratch } from '../jobs/scratch.ts';
+import { type Formatter, type FormatterOptions, ReportFailure, tooLarge, withoutPaths } from './formatter.ts';
 
 /** Name of the query's result in the formatter's folder; no report file has this name. */
 const QUERY_ARCHIVE = 'query-result';
@@ -32,7 +33,7 @@ export type WriteZip = (
   signal: AbortSignal,
 ) => Promise<{ readonly bytes: number }>;
 
-export interface ReportRunParts {
+interface ReportRunParts {
   readonly queries: QueryJobs;
   readonly databases: BlastDatabases;
   readonly formatter: Formatter;
@@ -153,8 +154,97 @@ export class ReportRun {
     using late = deadline(clock, TAKE_BACK_MS, undefined, () =>
       transient('the object store did not respond within the deadline'),
     );
-    await removeObjects(store, attemptPrefix(id, attempt), () => true, late.signal).catch((error: unknown) =>
+    await removeListed(store, attemptPrefix(id, attempt), () => true, late.signal).catch((error: unknown) =>
       log.debug({ err: messageOf(error), report: id }, 'files of an unfinished report could not be removed yet'),
     );
   }
+}
+
+// The formatter's output files, by the names of its format type. Nothing else is part of the report.
+
+interface OutputFile extends ReportFile {
+  /** Path on disk. */
+  readonly file: string;
+}
+
+/** The file or index first, then the files of the queries in order. */
+async function collectOutput(
+  dir: string,
+  type: FormatType,
+  { maxBytes, stderr }: { readonly maxBytes: number; readonly stderr: string },
+): Promise<readonly OutputFile[]> {
+  const { written, file, parts } = outputOf(type);
+  const names: string[] = [];
+  for await (const { name } of await opendir(dir)) if (parts?.test(name)) names.push(name);
+  if (names.length >= MAX_ENTRIES) throw new ReportFailure(`the report has more than ${MAX_ENTRIES} files`, stderr);
+  names.sort((a, b) => numberOf(a) - numberOf(b));
+  const files: OutputFile[] = [];
+  for (const name of [written, ...names]) {
+    const found = await lstat(join(dir, name)).catch(() => undefined);
+    // A link could point anywhere.
+    if (!found?.isFile()) throw new ReportFailure(`the formatter wrote no ${name}`, stderr);
+    files.push({ name, size: found.size, file: join(dir, name) });
+  }
+  if (files.reduce((sum, { size }) => sum + size, 0) > maxBytes) throw new ReportFailure(tooLarge(maxBytes), stderr);
+  if (written === file) return files;
+  await rename(join(dir, written), join(dir, file));
+  return files.map((one) => (one.name === written ? { ...one, name: file, file: join(dir, file) } : one));
+}
+
+const numberOf = (name: string): number => Number(/_([0-9]+)\./.exec(name)?.[1] ?? 0);
+
+// The folder of one run, removed when the run ends: `work` belongs to the formatter, `home` is its empty HOME. The process's
+// root folder is emptied at startup: whatever a crashed process left there belongs to jobs that start over.
+
+interface ReportFolder {
+  readonly work: string;
+  readonly home: string;
+  /** For the archive of all files, outside of the formatter's folder. */
+  readonly zip: string;
+}
+
+export class ReportFolders {
+  readonly #scratch: Scratch;
+
+  constructor(root: string) {
+    this.#scratch = new Scratch(root);
+  }
+
+  /** Empties the root folder. */
+  clear(): Promise<void> {
+    return this.#scratch.clear();
+  }
+
+  /** The folder's name includes the attempt, so no two runs share one. */
+  using<Result>(
+    { id, attempt }: Pick<ReportClaim, 'id' | 'attempt'>,
+    run: (folder: ReportFolder) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#scratch.named(`${id}-${attempt}`, async (folder) => {
+      const [work, home] = [join(folder, 'work'), join(folder, 'home')];
+      for (const dir of [work, home]) await mkdir(dir, { mode: 0o700 });
+      return run({ work, home, zip: join(folder, 'report.zip') });
+    });
+  }
+}
+
+// Metrics of the report runs; the lane has its own.
+
+interface ReportMetrics {
+  /** The formatter ended, successfully or not. */
+  ran(type: FormatType, ms: number): void;
+  /** A report was stored; `bytes` is its size without its archive. */
+  kept(bytes: number): void;
+}
+
+const MIB = 1_048_576;
+const SIZE_BUCKETS = [0.01, 0.1, 1, 10, 100, 1_000, 10_000].map((mib) => mib * MIB);
+
+export function reportMetrics(metrics: Metrics): ReportMetrics {
+  const seconds = metrics.histogram('report_formatter_seconds', 'Duration of formatter runs.', ['format_type']);
+  const sizes = metrics.histogram('report_bytes', 'Sizes of reports, excluding their archives.', [], SIZE_BUCKETS);
+  return {
+    ran: (type, ms) => seconds.observe({ format_type: type }, ms / 1000),
+    kept: (bytes) => sizes.observe({}, bytes),
+  };
 }

@@ -1,16 +1,16 @@
 // Removes reports that nobody has requested for a while, and what ended attempts have left in the store. Every process may run
 // it at any time: each step is idempotent.
 
-import type { ReportJobId } from '../../engine/model/report/report-job.ts';
+import { attemptOf, type ReportJobId, reportPrefix } from '../../engine/model/report/report-job.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { ReportDebris, ReportExpiry } from '../../engine/ports/report-jobs.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
-import { removeAttempts } from './remove-attempts.ts';
+import { removeListed } from '../dataset/remove-objects.ts';
 
 const BATCH = 100;
 
-export interface ReportSweepParts {
+interface ReportSweepParts {
   readonly expiry: ReportExpiry;
   readonly store: Pick<ObjectStore, 'list' | 'remove'>;
   /** Retention after the last access. */
@@ -19,7 +19,7 @@ export interface ReportSweepParts {
   readonly log: Logger;
 }
 
-export interface ReportSweepResult {
+interface ReportSweepResult {
   readonly expired: number;
   /** Jobs whose leftovers were removed. */
   readonly cleaned: number;
@@ -51,3 +51,10 @@ export async function sweepReports(parts: ReportSweepParts, signal: AbortSignal)
   if (faults.length > 0) throw faults[0];
   return { expired, cleaned };
 }
+
+/** Removes the objects of all attempts up to `upTo`, and objects that belong to no attempt. */
+const removeAttempts = (
+  store: ReportSweepParts['store'],
+  { id, upTo }: ReportDebris,
+  signal: AbortSignal,
+): Promise<void> => removeListed(store, reportPrefix(id), (key) => (attemptOf(id, key) ?? 0) <= upTo, signal);

@@ -4,13 +4,13 @@
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { archiveByName } from '../../engine/archive/archive-kind.ts';
+import { archiveByName } from '../../engine/archive/archive-entry.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import { defect, rejected, transient } from '../../engine/runtime/failure.ts';
-import type { TaskContext } from './task-context.ts';
+import type { TaskContext } from './task-map.ts';
 
 /** In bytes. */
-export interface FetchLimits {
+interface FetchLimits {
   /** Per upload. */
   readonly maxUploadBytes: number;
   /** Per file that is not an archive. */

@@ -1,10 +1,16 @@
 // Thread side of the import lane: streams the upload to the plugin and splits its reply.
 
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DatasetMetadata, Manifest } from '../../engine/model/metadata.ts';
+import { type ArchiveEntry, detectArchiveFile } from '../../engine/archive/archive-entry.ts';
+import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
+import { readZip } from '../../engine/archive/zip-reader.ts';
+import { isObject } from '../../engine/model/json.ts';
+import { type DatasetMetadata, type Manifest, parseManifest } from '../../engine/model/metadata.ts';
+import { decodeDocument } from '../../engine/model/utf8.ts';
 import type { PluginCall, PluginFailure, Validation } from '../../engine/ports/plugin-client.ts';
-import { splitImportReply } from './split-import-reply.ts';
-import { type ObjectFile, pluginOf, streamed, type TaskContext } from './task-context.ts';
+import { defect, Failure } from '../../engine/runtime/failure.ts';
+import { type ObjectFile, pluginOf, streamed, type TaskContext } from './task-map.ts';
 
 export interface ImportDatasetInput extends PluginCall {
   readonly plugin: string;
@@ -42,4 +48,95 @@ export async function importDataset(input: ImportDatasetInput, context: TaskCont
     context,
   );
   return { kind: 'success', manifest, validation, dataFile };
+}
+
+// Thread side of the import lane: splits a plugin's import reply (vdi-manifest.json, warnings.json, data.zip).
+
+interface SplitImportReplyInput {
+  readonly replyFile: string;
+  /** Exclusive to this task; exists; the caller removes it. */
+  readonly scratchDir: string;
+}
+
+export interface ImportReplyParts {
+  readonly manifest: Manifest;
+  /** Warnings; empty when the plugin sent none. */
+  readonly validation: Validation;
+  /** The install-ready archive, in the scratch folder. */
+  readonly dataFile: string;
+  readonly dataBytes: number;
+}
+
+const MAX_JSON_BYTES = 16 * 1024 * 1024;
+/** The plugin is trusted with the size of its data; the object store and the disk have their own limits. */
+const LIMITS = {
+  maxTotalBytes: Number.MAX_SAFE_INTEGER,
+  maxFileBytes: Number.MAX_SAFE_INTEGER,
+  maxEntries: MAX_ENTRIES,
+};
+
+/** Any error in the reply is the plugin's fault: a `defect`. Entries with other names are ignored. */
+export async function splitImportReply(
+  input: SplitImportReplyInput,
+  { signal }: Pick<TaskContext, 'signal'>,
+): Promise<ImportReplyParts> {
+  const dataFile = join(input.scratchDir, 'install-ready.zip');
+  let manifest: Manifest | undefined;
+  let validation: Validation = { basic: [], community: [] };
+  let dataBytes: number | undefined;
+  try {
+    for await (const entry of readZip(input.replyFile, { limits: LIMITS }, signal)) {
+      if (entry.path === 'vdi-manifest.json') manifest = parseManifest(await readText(entry), entry.path);
+      else if (entry.path === 'warnings.json') validation = parseWarnings(await readText(entry));
+      else if (entry.path === 'data.zip') {
+        // Applies backpressure: awaits each write before it reads the next chunk.
+        await writeFile(dataFile, entry.body, { signal });
+        dataBytes = entry.size;
+      }
+    }
+  } catch (error) {
+    if (error instanceof Failure && error.kind === 'rejected') throw broken(error.message, error);
+    throw error;
+  }
+  if (!manifest) throw broken('vdi-manifest.json is missing');
+  if (dataBytes === undefined) throw broken('data.zip is missing');
+  if ((await detectArchiveFile(dataFile)) !== 'zip') throw broken('data.zip is not a zip file or contains no files');
+  return { manifest, validation, dataFile, dataBytes };
+}
+
+async function readText(entry: ArchiveEntry): Promise<string> {
+  if (entry.size > MAX_JSON_BYTES)
+    throw broken(`${entry.path} has ${entry.size} bytes; at most ${MAX_JSON_BYTES} are allowed`);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of entry.body) chunks.push(Buffer.from(chunk));
+  const text = decodeDocument(Buffer.concat(chunks));
+  if (text === undefined) throw broken(`${entry.path} is not UTF-8`);
+  return text;
+}
+
+/** Existing plugin servers omit default values: missing lists are empty. */
+function parseWarnings(text: string): Validation {
+  let raw: unknown;
+  try {
+    raw = JSON.parse(text);
+  } catch (cause) {
+    throw broken('warnings.json is not JSON', cause);
+  }
+  if (!isObject(raw)) throw broken('warnings.json is not an object');
+  const { basicValidation, communityValidation } = raw;
+  return {
+    basic: messages('basicValidation', basicValidation),
+    community: messages('communityValidation', communityValidation),
+  };
+}
+
+function messages(field: string, raw: unknown): readonly string[] {
+  if (raw === undefined || raw === null) return [];
+  if (!Array.isArray(raw) || !raw.every((item) => typeof item === 'string'))
+    throw broken(`warnings.json: '${field}' is not a list of strings`);
+  return raw;
+}
+
+function broken(what: string, cause?: unknown): Failure {
+  return defect(`the plugin's import reply cannot be used: ${what}`, { cause });
 }

@@ -4,7 +4,7 @@
 import type { TargetId } from '../../engine/model/ids.ts';
 import type { DatasetMetadata, DatasetType } from '../../engine/model/metadata.ts';
 import type { InstallReply, PluginCall, UninstallReply } from '../../engine/ports/plugin-client.ts';
-import { type ObjectFile, pluginOf, streamed, type TaskContext } from './task-context.ts';
+import { type ObjectFile, pluginOf, streamed, type TaskContext } from './task-map.ts';
 
 interface TargetCall extends PluginCall {
   readonly plugin: string;

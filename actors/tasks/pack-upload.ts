@@ -7,10 +7,16 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import type { ArchiveEntry, ArchiveSource, ReadOptions } from '../../engine/archive/archive-entry.ts';
-import { archiveByName, detectArchive, MAGIC_BYTES } from '../../engine/archive/archive-kind.ts';
+import {
+  type ArchiveEntry,
+  ArchiveNotes,
+  type ArchiveSource,
+  archiveByName,
+  detectArchive,
+  MAGIC_BYTES,
+  type ReadOptions,
+} from '../../engine/archive/archive-entry.ts';
 import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
-import { ArchiveNotes } from '../../engine/archive/archive-notes.ts';
 import { EntryNames } from '../../engine/archive/entry-path.ts';
 import { readTarGz } from '../../engine/archive/tar-reader.ts';
 import { readZip } from '../../engine/archive/zip-reader.ts';
@@ -20,7 +26,7 @@ import type { FileEntry } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey } from '../../engine/model/object-key.ts';
 import type { OpenObject } from '../../engine/ports/object-store.ts';
 import { Failure, rejected, transient } from '../../engine/runtime/failure.ts';
-import type { TaskContext } from './task-context.ts';
+import type { TaskContext } from './task-map.ts';
 
 export interface PackUploadInput {
   readonly at: DatasetAddress;

@@ -12,9 +12,8 @@ import { join, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { RUNTIME_OPTIONS } from '../../engine/runtime/program-files.ts';
-import { buildStamp } from './build-stamp.ts';
 import { bundle } from './bundle.ts';
-import { billOfMaterials, licenceTexts, packageFolders } from './packages.ts';
+import { billOfMaterials, buildStamp, licenceTexts, packageFolders } from './packages.ts';
 
 /** Files that the program reads at run time (engine/runtime/program-files.ts). */
 const ASSETS = ['engine/adapters/migrations/*/*.sql', 'config/samples/access-studies.yaml'];

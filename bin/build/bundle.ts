@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { BUNDLED_THREAD } from '../../engine/runtime/program-files.ts';
 
-export interface Bundles {
+interface Bundles {
   /** Sources of both bundles, as paths from the root. */
   readonly inputs: readonly string[];
 }

@@ -44,7 +44,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   },
   watch: {
     summary: 'follow a dataset until it is installed or has failed',
-    load: async () => (await import('../commands/watch.ts')).watch,
+    load: async () => (await import('../commands/upload.ts')).watch,
   },
   datasets: {
     summary: 'list, show, download, revise, delete or share datasets',
@@ -60,7 +60,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   },
   retry: {
     summary: 'retry a delayed or dead job (administrators)',
-    load: async () => (await import('../commands/retry.ts')).retry,
+    load: async () => (await import('../commands/jobs.ts')).retry,
   },
   reconcile: {
     summary: 'compare all datasets with the object store now (administrators)',
@@ -68,7 +68,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   },
   prune: {
     summary: 'permanently remove datasets deleted long enough ago (administrators)',
-    load: async () => (await import('../commands/prune.ts')).prune,
+    load: async () => (await import('../commands/reconcile.ts')).prune,
   },
   reload: {
     summary: 'reload the changeable settings of a running server (administrators)',
@@ -76,7 +76,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   },
   'log-level': {
     summary: 'temporarily change the log level of a running server (administrators)',
-    load: async () => (await import('../commands/log-level.ts')).logLevel,
+    load: async () => (await import('../commands/reload.ts')).logLevel,
   },
   audit: {
     summary: 'print the audit trail as JSON lines (administrators)',

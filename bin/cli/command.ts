@@ -1,7 +1,7 @@
 // The interface of a command: parsed arguments in, exit code out. Progress and errors go to stderr, results to stdout.
 
-import type { Keyboard } from './terminal/keyboard.ts';
-import type { Terminal } from './terminal/terminal.ts';
+import { Failure } from '../../engine/runtime/failure.ts';
+import type { Keyboard, Terminal } from './terminal/terminal.ts';
 
 /** `later` and `refusedData` are only for the scripts of the sample plugins (plugin wire protocol). */
 export const EXIT = {
@@ -53,4 +53,22 @@ export interface Command {
   /** Arguments may be files: shells complete them. */
   readonly files?: boolean;
   run(args: readonly string[], io: CommandIo): Promise<ExitCode>;
+}
+
+// Errors of commands that are explained to the user. Explaining one loads no HTTP client and no parser.
+
+/** The command line is invalid: exit code 2 and the usage line. */
+export class UsageError extends Error {}
+
+/** An invalid configuration: exit code 3, and the message lists every fault. */
+export class ConfigurationError extends Error {}
+
+/** The server responded with an error. The message is the server's, complete. */
+export class ApiError extends Failure {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super('rejected', message);
+    this.status = status;
+  }
 }

@@ -5,11 +5,10 @@ import { loadConfiguration } from '../../config/load.ts';
 import { formatFault } from '../../config/validate.ts';
 import { MAILS_WAIT } from '../../config/warnings.ts';
 import type { SettingsFile } from '../compose/reloading.ts';
-import type { CommandIo } from './command.ts';
-import { ConfigurationError } from './configuration-error.ts';
+import { type CommandIo, ConfigurationError } from './command.ts';
 
 /** A configuration, and the file that it was read from. */
-export interface LoadedConfig {
+interface LoadedConfig {
   readonly configuration: Configuration;
   readonly source: SettingsFile;
 }

@@ -2,8 +2,7 @@
 
 import { Failure, kindOf } from '../../engine/runtime/failure.ts';
 import { CannotListen } from '../compose/listeners.ts';
-import { ApiError } from './client/api-error.ts';
-import { ConfigurationError } from './configuration-error.ts';
+import { ApiError, ConfigurationError } from './command.ts';
 
 const START =
   "'longshore up' starts a server on this machine, 'longshore serve --config FILE' starts one from a configuration";

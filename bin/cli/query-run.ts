@@ -17,7 +17,7 @@ import { defect, type Failure, messageOf, rejected, transient } from '../../engi
 import { silentLogger } from '../../engine/runtime/log.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 
-export interface QueryRun {
+interface QueryRun {
   readonly program: QueryProgram;
   /** Names, or paths as typed by the user. */
   readonly databases: readonly string[];

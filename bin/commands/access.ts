@@ -2,11 +2,10 @@
 
 import { listMails } from '../../engine/adapters/mail/mail-directory.ts';
 import { parse } from '../cli/arguments.ts';
-import { type Command, type CommandIo, EXIT } from '../cli/command.ts';
+import { type Command, type CommandIo, EXIT, UsageError } from '../cli/command.ts';
 import { loadConfig } from '../cli/load-config.ts';
-import { jsonDocument, jsonLine } from '../cli/terminal/json-text.ts';
 import { table } from '../cli/terminal/table.ts';
-import { UsageError } from '../cli/usage-error.ts';
+import { jsonDocument, jsonLine } from '../cli/terminal/text.ts';
 import { importCatalogue } from '../compose/access-database.ts';
 import { dataDir, defaultDataPath } from '../compose/data-dir.ts';
 

@@ -2,9 +2,8 @@
 
 import { AUDIT_OUTCOMES } from '../../engine/model/audit.ts';
 import { parse } from '../cli/arguments.ts';
-import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../cli/client/admin-options.ts';
-import { type Command, EXIT } from '../cli/command.ts';
-import { UsageError } from '../cli/usage-error.ts';
+import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../cli/client/client-options.ts';
+import { type Command, EXIT, UsageError } from '../cli/command.ts';
 
 const FILTERS = {
   from: { type: 'string' },

@@ -7,9 +7,8 @@ import { ROOT_SCHEMA } from '../../config/schema/root.ts';
 import { formatFault } from '../../config/validate.ts';
 import { namedFileFindings } from '../../config/warnings.ts';
 import { oneOf, parse } from '../cli/arguments.ts';
-import { type Command, type CommandIo, EXIT, type ExitCode } from '../cli/command.ts';
-import { jsonDocument } from '../cli/terminal/json-text.ts';
-import { UsageError } from '../cli/usage-error.ts';
+import { type Command, type CommandIo, EXIT, type ExitCode, UsageError } from '../cli/command.ts';
+import { jsonDocument } from '../cli/terminal/text.ts';
 
 const WORDS = ['check', 'schema', 'reference', 'print'] as const;
 const OPTIONS = { json: { type: 'boolean' } } as const;

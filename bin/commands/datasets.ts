@@ -2,17 +2,31 @@
 
 import { basename } from 'node:path';
 import { systemClock } from '../../engine/runtime/time.ts';
-import { parse } from '../cli/arguments.ts';
-import { CLIENT_OPTIONS, CLIENT_USAGE, openClient } from '../cli/client/client-options.ts';
+import { parse, suggestion } from '../cli/arguments.ts';
+import { CLIENT_OPTIONS, CLIENT_USAGE, type ClientValues, openClient } from '../cli/client/client-options.ts';
 import { progressLine, progressOf } from '../cli/client/dataset-progress.ts';
-import type { DatasetItem } from '../cli/client/installer-client.ts';
-import { showProgress } from '../cli/client/show-transfer.ts';
-import { type Command, EXIT } from '../cli/command.ts';
-import { suggestion } from '../cli/nearest.ts';
-import { jsonDocument, jsonLine } from '../cli/terminal/json-text.ts';
+import { deadlineOf, FOLLOW_OPTIONS, FOLLOW_USAGE, type FollowValues, finishUpload } from '../cli/client/follow.ts';
+import type { DatasetItem, UploadSource } from '../cli/client/installer-client.ts';
+import { checkInputs, readDetails, showProgress, showUpload } from '../cli/client/transfer.ts';
+import { type Command, type CommandIo, EXIT, type ExitCode, UsageError } from '../cli/command.ts';
 import { listing, table } from '../cli/terminal/table.ts';
-import { UsageError } from '../cli/usage-error.ts';
-import { CHANGE_OPTIONS, CHANGE_USAGE, remove, revise, share, undelete } from './dataset-changes.ts';
+import { jsonDocument, jsonLine } from '../cli/terminal/text.ts';
+
+/** Of revise, delete, undelete and share: an owner's changes to an existing dataset. */
+const CHANGE_OPTIONS = {
+  ...FOLLOW_OPTIONS,
+  note: { type: 'string' },
+  origin: { type: 'string', default: 'direct-upload' },
+  details: { type: 'string', path: 'file' },
+  url: { type: 'string' },
+  watch: { type: 'boolean', default: false },
+  with: { type: 'string' },
+  revoke: { type: 'boolean', default: false },
+} as const;
+
+const CHANGE_USAGE =
+  `revise ID FILE.. --note TEXT [--details FILE.json] [--url URL] [--origin ..] [--watch ${FOLLOW_USAGE}] | ` +
+  'delete ID | undelete ID | share ID --with USER [--revoke]';
 
 const OPTIONS = {
   ...CLIENT_OPTIONS,
@@ -123,3 +137,48 @@ const describe = (item: DatasetItem & Record<string, unknown>): readonly (readon
   ['targets', item.installTargets.join(', ')],
   ['state', state(item)],
 ];
+
+interface ChangeValues extends ClientValues, FollowValues {
+  readonly note?: string | undefined;
+  readonly origin: string;
+  readonly details?: string | undefined;
+  readonly url?: string | undefined;
+  readonly watch: boolean;
+  readonly with?: string | undefined;
+  readonly revoke: boolean;
+}
+
+/** Uploads a new revision and prints its id. `--details` contains the changes, as in a PATCH: `{"name": {"value": ..}}`. */
+async function revise(id: string, files: readonly string[], values: ChangeValues, io: CommandIo): Promise<ExitCode> {
+  if (values.note === undefined) throw new UsageError('--note TEXT is required: what is new in this revision');
+  await checkInputs(files, values.url);
+  deadlineOf(values);
+  const changes = await readDetails(values.details);
+  const details = { origin: values.origin, ...changes, revisionNote: values.note };
+  const client = await openClient(values, io);
+  const send = (source: UploadSource) => client.revise(id, details, source, io.signal);
+  const revision = await showUpload(files, values.url, send, values, io, systemClock);
+  return finishUpload(client, revision, values, io);
+}
+
+async function remove(id: string, values: ChangeValues, io: CommandIo): Promise<ExitCode> {
+  await (await openClient(values, io)).delete(id, io.signal);
+  return done(id, 'deleted', values, io);
+}
+
+async function undelete(id: string, values: ChangeValues, io: CommandIo): Promise<ExitCode> {
+  await (await openClient(values, io)).undelete(id, io.signal);
+  return done(id, 'undeleted', values, io);
+}
+
+async function share(id: string, values: ChangeValues, io: CommandIo): Promise<ExitCode> {
+  const { with: user, revoke } = values;
+  if (user === undefined) throw new UsageError('--with USER is required: the id of the other user');
+  await (await openClient(values, io)).offer(id, user, revoke ? 'revoke' : 'grant', io.signal);
+  return done(id, revoke ? `no longer offered to ${user}` : `offered to ${user}`, values, io);
+}
+
+function done(id: string, what: string, values: ChangeValues, io: CommandIo): ExitCode {
+  io.out(values.json ? jsonLine({ datasetId: id }) : `${id} ${what}\n`);
+  return EXIT.ok;
+}

@@ -2,12 +2,10 @@
 
 import { systemClock } from '../../engine/runtime/time.ts';
 import { parse } from '../cli/arguments.ts';
-import { type Command, EXIT } from '../cli/command.ts';
+import { type Command, EXIT, UsageError } from '../cli/command.ts';
 import { checksOf } from '../cli/doctor/checks.ts';
-import { isWell, reportJson, reportText } from '../cli/doctor/report.ts';
-import { runChecks } from '../cli/doctor/run-checks.ts';
+import { isWell, reportJson, reportText, runChecks } from '../cli/doctor/run-checks.ts';
 import { loadConfig } from '../cli/load-config.ts';
-import { UsageError } from '../cli/usage-error.ts';
 
 const OPTIONS = { config: { type: 'string', path: 'file' }, json: { type: 'boolean', default: false } } as const;
 

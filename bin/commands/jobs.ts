@@ -2,14 +2,12 @@
 
 import { LANES } from '../../engine/model/event.ts';
 import { JOB_STATES } from '../../engine/ports/jobs.ts';
-import { parse } from '../cli/arguments.ts';
+import { parse, parseOptions } from '../cli/arguments.ts';
 import type { JobsReport, ReportedJob } from '../cli/client/admin-client.ts';
-import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../cli/client/admin-options.ts';
-import { type Command, type CommandIo, EXIT } from '../cli/command.ts';
-import { duration } from '../cli/terminal/amounts.ts';
-import { jsonDocument } from '../cli/terminal/json-text.ts';
+import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../cli/client/client-options.ts';
+import { type Command, type CommandIo, EXIT, UsageError } from '../cli/command.ts';
 import { table } from '../cli/terminal/table.ts';
-import { UsageError } from '../cli/usage-error.ts';
+import { duration, jsonDocument, jsonLine } from '../cli/terminal/text.ts';
 
 const OPTIONS = {
   ...ADMIN_OPTIONS,
@@ -25,8 +23,7 @@ export const jobs: Command = {
   usage: `longshore jobs [--lane ${LANES.join('|')}] [--state ${JOB_STATES.join('|')}]  ${ADMIN_USAGE}`,
   options: OPTIONS,
   async run(args, io) {
-    const { values, positionals } = parse(args, OPTIONS);
-    if (positionals.length > 0) throw new UsageError(`'${positionals.join(' ')}': jobs takes options only`);
+    const values = parseOptions('jobs', args, OPTIONS);
     const query = {
       ...(values.lane === undefined ? {} : { lane: values.lane }),
       ...(values.state === undefined ? {} : { state: values.state }),
@@ -67,3 +64,27 @@ function describe({ lanes, results }: JobsReport, { outTerminal }: Pick<CommandI
 
 const row = ({ id, lane, state, datasetId, owner, created, attempts, message }: ReportedJob) =>
   [id, lane, state, datasetId, owner, created, attempts, message ?? ''] as const;
+
+/** `longshore retry ID`: retries a delayed or dead job. */
+export const retry: Command = {
+  name: 'retry',
+  usage: `longshore retry ID  ${ADMIN_USAGE}`,
+  options: ADMIN_OPTIONS,
+  async run(args, io) {
+    const { values, positionals } = parse(args, ADMIN_OPTIONS);
+    const id = jobId(positionals);
+    const retried = await (await openAdminClient(values, io)).retry(id, io.signal);
+    io.out(values.json ? jsonLine(retried) : `job ${retried.id} ${retried.state}\n`);
+    return EXIT.ok;
+  },
+};
+
+function jobId([text, ...more]: readonly string[]): number {
+  if (text === undefined || more.length > 0) throw new UsageError('expected one job ID; `longshore jobs` lists them');
+  const id = Number(text);
+  if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(id))
+    throw new UsageError(
+      `'${text}' is not a job ID: expected a positive whole number, as \`longshore jobs\` lists them`,
+    );
+  return id;
+}

@@ -1,24 +1,24 @@
 // `longshore migrate` and `migrate-target`: run schema migrations as separate commands. `serve` never migrates a target's
 // database, because a site may share it.
 
-import { accessMigrations } from '../../engine/adapters/migrations/access.ts';
-import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';
-import { controlMigrations } from '../../engine/adapters/migrations/control.ts';
-import { type Migration, migrateTelling } from '../../engine/adapters/migrations/migrations.ts';
-import { reportMigrations } from '../../engine/adapters/migrations/report.ts';
+import {
+  accessMigrations,
+  cacheMigrations,
+  controlMigrations,
+  type Migration,
+  migrateTelling,
+  reportMigrations,
+} from '../../engine/adapters/migrations/migrations.ts';
 import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { parse } from '../cli/arguments.ts';
-import { type ShowValues, showProgress } from '../cli/client/show-transfer.ts';
-import { type Command, type CommandIo, EXIT } from '../cli/command.ts';
+import { type ShowValues, showProgress } from '../cli/client/transfer.ts';
+import { type Command, type CommandIo, EXIT, UsageError } from '../cli/command.ts';
 import { loadConfig } from '../cli/load-config.ts';
-import { jsonLine } from '../cli/terminal/json-text.ts';
-import { UsageError } from '../cli/usage-error.ts';
+import { jsonLine } from '../cli/terminal/text.ts';
 import { accessConnection } from '../compose/access-database.ts';
-import { cacheConnection, targetConnection } from '../compose/databases.ts';
-import { openDirectory } from '../compose/directory.ts';
-import { reportConnection } from '../compose/report-database.ts';
+import { cacheConnection, openDirectory, reportConnection, targetConnection } from '../compose/databases.ts';
 
 const OPTIONS = {
   config: { type: 'string', path: 'file' },

@@ -5,11 +5,9 @@ import type { ReportConfiguration } from '../../config/schema/root.ts';
 import { formatFault } from '../../config/validate.ts';
 import { QUERY_PROGRAMS, type QueryProgram } from '../../engine/model/report/query-job.ts';
 import { parse, wholeNumber } from '../cli/arguments.ts';
-import { type Command, type CommandIo, EXIT } from '../cli/command.ts';
-import { ConfigurationError } from '../cli/configuration-error.ts';
+import { type Command, type CommandIo, ConfigurationError, EXIT, UsageError } from '../cli/command.ts';
 import { runQuery } from '../cli/query-run.ts';
-import { jsonLine } from '../cli/terminal/json-text.ts';
-import { UsageError } from '../cli/usage-error.ts';
+import { jsonLine } from '../cli/terminal/text.ts';
 import { dataDir, defaultDataPath } from '../compose/data-dir.ts';
 
 const PROGRAMS = Object.keys(QUERY_PROGRAMS) as readonly QueryProgram[];

@@ -1,13 +1,12 @@
 // `longshore reload`: makes a running server apply the changes of its configuration file that need no restart.
 
+import { LOG_LEVELS, type LogLevel } from '../../engine/model/log-level.ts';
 import type { ReloadReport } from '../../engine/ports/process-control.ts';
-import { parse } from '../cli/arguments.ts';
-import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../cli/client/admin-options.ts';
-import { ApiError } from '../cli/client/api-error.ts';
-import { type Command, EXIT } from '../cli/command.ts';
-import { jsonDocument } from '../cli/terminal/json-text.ts';
+import { parse, parseOptions } from '../cli/arguments.ts';
+import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../cli/client/client-options.ts';
+import { ApiError, type Command, EXIT, UsageError } from '../cli/command.ts';
 import { table } from '../cli/terminal/table.ts';
-import { UsageError } from '../cli/usage-error.ts';
+import { jsonDocument, jsonLine } from '../cli/terminal/text.ts';
 
 const INVALID_INPUT = 422;
 
@@ -16,8 +15,7 @@ export const reload: Command = {
   usage: `longshore reload  ${ADMIN_USAGE}`,
   options: ADMIN_OPTIONS,
   async run(args, io) {
-    const { values, positionals } = parse(args, ADMIN_OPTIONS);
-    if (positionals.length > 0) throw new UsageError(`'${positionals.join(' ')}': reload takes options only`);
+    const values = parseOptions('reload', args, ADMIN_OPTIONS);
     const client = await openAdminClient(values, io);
     let report: ReloadReport;
     try {
@@ -40,3 +38,26 @@ const rowsOf = ({ applied, needsRestart }: ReloadReport): readonly (readonly str
   ...applied.map(({ path, from, to }) => [path, `${from} -> ${to}`]),
   ...needsRestart.map(({ path }) => [path, 'needs a restart']),
 ];
+
+/** `longshore log-level [LEVEL]`: changes the log level of a running server until its configuration is reloaded. */
+export const logLevel: Command = {
+  name: 'log-level',
+  usage: `longshore log-level [${LOG_LEVELS.join('|')}]  ${ADMIN_USAGE}`,
+  options: ADMIN_OPTIONS,
+  words: LOG_LEVELS,
+  async run(args, io) {
+    const { values, positionals } = parse(args, ADMIN_OPTIONS);
+    const level = levelOf(positionals);
+    const changed = await (await openAdminClient(values, io)).setLogLevel(level, io.signal);
+    io.out(values.json ? jsonLine(changed) : `log level ${changed.from} -> ${changed.to}\n`);
+    return EXIT.ok;
+  },
+};
+
+/** Undefined: the server picks the next level. */
+function levelOf([text, ...more]: readonly string[]): LogLevel | undefined {
+  const level = LOG_LEVELS.find((one) => one === text);
+  if (more.length > 0 || (text !== undefined && level === undefined))
+    throw new UsageError(`expected at most one level: ${LOG_LEVELS.join(', ')}`);
+  return level;
+}

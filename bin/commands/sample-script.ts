@@ -6,8 +6,7 @@ import type { SampleIo } from '../../config/samples/sample.ts';
 import { isSampleName, SAMPLE_NAMES } from '../../config/samples/samples.ts';
 import type { Postgres } from '../../engine/adapters/postgres/postgres.ts';
 import { Failure } from '../../engine/runtime/failure.ts';
-import { type Command, type CommandIo, EXIT } from '../cli/command.ts';
-import { UsageError } from '../cli/usage-error.ts';
+import { type Command, type CommandIo, EXIT, UsageError } from '../cli/command.ts';
 
 export const sampleScript: Command = {
   name: 'sample-script',

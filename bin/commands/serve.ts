@@ -3,15 +3,13 @@
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { createLogger } from '../../engine/runtime/log.ts';
-import { LogThreshold } from '../../engine/runtime/log-threshold.ts';
+import { createLogger, LogThreshold } from '../../engine/runtime/log.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { parse } from '../cli/arguments.ts';
-import { type Command, EXIT } from '../cli/command.ts';
+import { type Command, EXIT, UsageError } from '../cli/command.ts';
 import { loadConfigFile } from '../cli/load-config.ts';
-import { UsageError } from '../cli/usage-error.ts';
 import { runService } from '../compose/run-service.ts';
-import { tellReady } from '../compose/service-manager.ts';
+import { tellReady } from '../compose/tuning-signals.ts';
 
 const OPTIONS = { config: { type: 'string', path: 'file' } } as const;
 

@@ -2,12 +2,10 @@
 
 import { parseUserId } from '../../engine/model/ids.ts';
 import { parse } from '../cli/arguments.ts';
-import { type Command, EXIT } from '../cli/command.ts';
-import { ConfigurationError } from '../cli/configuration-error.ts';
+import { localToken } from '../cli/client/client-options.ts';
+import { type Command, ConfigurationError, EXIT, UsageError } from '../cli/command.ts';
 import { loadConfig } from '../cli/load-config.ts';
-import { localToken } from '../cli/local-token.ts';
-import { jsonLine } from '../cli/terminal/json-text.ts';
-import { UsageError } from '../cli/usage-error.ts';
+import { jsonLine } from '../cli/terminal/text.ts';
 import { dataDir, defaultDataPath } from '../compose/data-dir.ts';
 
 const OPTIONS = {

@@ -3,16 +3,14 @@
 
 import { aborted, Failure, messageOf } from '../../engine/runtime/failure.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
-import { parse } from '../cli/arguments.ts';
-import { ADMIN_OPTIONS, ADMIN_USAGE, adminAccess } from '../cli/client/admin-options.ts';
-import { type Command, type CommandIo, EXIT, type ExitCode } from '../cli/command.ts';
-import { jsonDocument, jsonLine } from '../cli/terminal/json-text.ts';
+import { parseOptions } from '../cli/arguments.ts';
+import { ADMIN_OPTIONS, ADMIN_USAGE, adminAccess } from '../cli/client/client-options.ts';
+import { type Command, type CommandIo, EXIT, type ExitCode, UsageError } from '../cli/command.ts';
 import { Screen } from '../cli/terminal/screen.ts';
 import type { Terminal } from '../cli/terminal/terminal.ts';
-import { type Away, frameOf } from '../cli/top/frame.ts';
-import { type Overview, overviewOf } from '../cli/top/overview.ts';
+import { jsonDocument, jsonLine } from '../cli/terminal/text.ts';
+import { type Away, frameOf, type Overview, overviewOf } from '../cli/top/overview.ts';
 import { type Reading, type ReadingSource, read } from '../cli/top/reading.ts';
-import { UsageError } from '../cli/usage-error.ts';
 
 const OPTIONS = { ...ADMIN_OPTIONS, once: { type: 'boolean' }, interval: { type: 'string' } } as const;
 const DEFAULT_INTERVAL = '2';
@@ -23,8 +21,7 @@ export const top: Command = {
   usage: `longshore top [--once] [--interval SECONDS]  ${ADMIN_USAGE}`,
   options: OPTIONS,
   async run(args, io) {
-    const { values, positionals } = parse(args, OPTIONS);
-    if (positionals.length > 0) throw new UsageError(`'${positionals.join(' ')}': top takes options only`);
+    const values = parseOptions('top', args, OPTIONS);
     const intervalMs = millisecondsOf(values.interval ?? DEFAULT_INTERVAL);
     const source = await adminAccess(values, io);
     const look = () => looking(source, intervalMs, io.signal);

@@ -3,27 +3,20 @@
 // (bin/compose/embedded-service.ts).
 
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { enableCompileCache } from 'node:module';
+import { createServer } from 'node:net';
 import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres/embedded-postgres.ts';
-import { aborted } from '../../engine/runtime/failure.ts';
-import { createLogger } from '../../engine/runtime/log.ts';
-import { LogThreshold } from '../../engine/runtime/log-threshold.ts';
+import { aborted, Failure } from '../../engine/runtime/failure.ts';
+import { writeWhole } from '../../engine/runtime/files.ts';
+import { createLogger, LogThreshold } from '../../engine/runtime/log.ts';
 import { bundled } from '../../engine/runtime/program-files.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { parse, wholeNumber } from '../cli/arguments.ts';
-import { type Command, EXIT } from '../cli/command.ts';
-import { UsageError } from '../cli/usage-error.ts';
-import {
-  type DataDir,
-  dataDir,
-  defaultDataPath,
-  removeEndpoints,
-  takeDataDir,
-  writeWhole,
-} from '../compose/data-dir.ts';
-import { freePort } from '../compose/free-port.ts';
+import { type Command, EXIT, UsageError } from '../cli/command.ts';
+import { type DataDir, dataDir, defaultDataPath, removeEndpoints, takeDataDir } from '../compose/data-dir.ts';
 
 const OPTIONS = {
   data: { type: 'string', path: 'directory' },
@@ -99,4 +92,28 @@ async function superuserPassword(dir: DataDir): Promise<string> {
   const file = `${dir.path}/${SUPERUSER_FILE}`;
   if (!existsSync(file)) await writeWhole(file, randomBytes(24).toString('base64url'), 0o600);
   return (await readFile(file, 'utf8')).trim();
+}
+
+// Finds a free TCP port on 127.0.0.1 for a server of this program.
+
+/** The preferred port if it is free; otherwise one that the kernel chooses. */
+export async function freePort(preferred: number | undefined): Promise<number> {
+  return (preferred !== undefined ? await tryPort(preferred) : undefined) ?? (await tryPort(0)) ?? fail();
+}
+
+async function tryPort(port: number): Promise<number | undefined> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return undefined;
+  }
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : undefined;
+}
+
+function fail(): never {
+  throw new Failure('transient', 'no free TCP port on 127.0.0.1');
 }

@@ -3,14 +3,10 @@
 import { systemClock } from '../../engine/runtime/time.ts';
 import { parse } from '../cli/arguments.ts';
 import { CLIENT_OPTIONS, CLIENT_USAGE, openClient } from '../cli/client/client-options.ts';
-import { deadlineOf, FOLLOW_OPTIONS, FOLLOW_USAGE, follow } from '../cli/client/follow.ts';
+import { deadlineOf, FOLLOW_OPTIONS, FOLLOW_USAGE, finishUpload, follow } from '../cli/client/follow.ts';
 import type { UploadSource } from '../cli/client/installer-client.ts';
-import { showUpload } from '../cli/client/show-transfer.ts';
-import { checkInputs, readDetails } from '../cli/client/upload-inputs.ts';
-import { type Command, EXIT } from '../cli/command.ts';
-import { jsonLine } from '../cli/terminal/json-text.ts';
-import { oneLine } from '../cli/terminal/plain-text.ts';
-import { UsageError } from '../cli/usage-error.ts';
+import { checkInputs, readDetails, showUpload } from '../cli/client/transfer.ts';
+import { type Command, EXIT, UsageError } from '../cli/command.ts';
 
 const OPTIONS = {
   ...CLIENT_OPTIONS,
@@ -42,10 +38,7 @@ export const upload: Command = {
     const details = await detailsOf(values);
     const send = (source: UploadSource) => client.upload(details, source, io.signal);
     const id = await showUpload(files, values.url, send, values, io, systemClock);
-    io.out(values.json ? jsonLine({ datasetId: id }) : `${oneLine(id)}\n`);
-    if (!values.watch) return EXIT.ok;
-    const ending = await follow(client, id, values, io, systemClock, io.signal);
-    return ending === 'installed' ? EXIT.ok : EXIT.failed;
+    return finishUpload(client, id, values, io);
   },
 };
 
@@ -78,3 +71,22 @@ function typeOf(text: string): { name: string; version: string } {
     throw new UsageError(`--type '${text}': must be NAME@VERSION, for example genelist@1.0`);
   return { name, version };
 }
+
+// `longshore watch`: follows a dataset until it is installed or has failed.
+
+const WATCH_OPTIONS = { ...CLIENT_OPTIONS, ...FOLLOW_OPTIONS } as const;
+
+export const watch: Command = {
+  name: 'watch',
+  usage: `longshore watch ID ${FOLLOW_USAGE} ${CLIENT_USAGE}`,
+  options: WATCH_OPTIONS,
+  async run(args, io) {
+    const { values, positionals } = parse(args, WATCH_OPTIONS);
+    const [id, ...rest] = positionals;
+    if (id === undefined || rest.length > 0) throw new UsageError('expected one dataset ID');
+    const client = await openClient(values, io);
+    const ending = await follow(client, id, values, io, systemClock, io.signal);
+    if (!values.json) io.out(`${ending}\n`);
+    return ending === 'installed' ? EXIT.ok : EXIT.failed;
+  },
+};

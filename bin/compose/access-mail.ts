@@ -8,7 +8,7 @@ import { RETRIES } from '../../engine/runtime/retry.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
 import { verification } from './verification.ts';
 
-export type MailDelivery = Pick<AccessMailOptions, 'mailer' | 'from' | 'replyTo' | 'retry'> & {
+type MailDelivery = Pick<AccessMailOptions, 'mailer' | 'from' | 'replyTo' | 'retry'> & {
   /** Whether /health reports it. */
   readonly isServer: boolean;
 };

@@ -1,24 +1,21 @@
 // The configured dataset access service: its front end, and its background actors.
 
-import { approveWaited } from '../../actors/daemons/access-approval.ts';
 import { accessMailMetrics, sendAccessMails } from '../../actors/daemons/access-mail.ts';
+import { approveWaited } from '../../actors/daemons/site-grants.ts';
 import type { Configuration } from '../../config/configuration.ts';
 import { PostgresAccessCatalogue } from '../../engine/adapters/access/catalogue.ts';
 import { PostgresEndUsers } from '../../engine/adapters/access/end-users.ts';
-import { PostgresEnteredDatasets } from '../../engine/adapters/access/entered-datasets.ts';
-import { PostgresGrants } from '../../engine/adapters/access/grants.ts';
 import { PostgresAccessHistory } from '../../engine/adapters/access/history.ts';
 import { PostgresAccessInvitations } from '../../engine/adapters/access/invitations.ts';
 import { PostgresOutbox } from '../../engine/adapters/access/outbox.ts';
 import { PostgresAccessProviders } from '../../engine/adapters/access/providers.ts';
-import { PostgresAccessRoles } from '../../engine/adapters/access/roles.ts';
-import { PostgresAccessStaff } from '../../engine/adapters/access/staff.ts';
+import { PostgresAccessRoles, PostgresAccessStaff } from '../../engine/adapters/access/staff.ts';
+import { PostgresEnteredDatasets, PostgresGrants } from '../../engine/adapters/access/user-datasets.ts';
 import { WaitingApprovals } from '../../engine/adapters/access/waiting-approvals.ts';
-import { PostgresAddressBook } from '../../engine/adapters/datasets/address-book-postgres.ts';
-import { PostgresUserDatasets } from '../../engine/adapters/datasets/user-datasets-postgres.ts';
-import { PostgresUserStudies } from '../../engine/adapters/datasets/user-studies-postgres.ts';
+import { PostgresAddressBook } from '../../engine/adapters/datasets/accounts-postgres.ts';
+import { PostgresUserDatasets, PostgresUserStudies } from '../../engine/adapters/datasets/user-studies-postgres.ts';
 import type { Postgres } from '../../engine/adapters/postgres/postgres.ts';
-import type { ChildSpec } from '../../engine/runtime/child.ts';
+import type { ChildSpec } from '../../engine/runtime/actor.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
 import { StudyIds } from '../../http/access/asked-dataset.ts';
 import { redeeming } from '../../http/access/people.ts';
@@ -30,16 +27,16 @@ import { mailDelivery } from './access-mail.ts';
 import { type FrontEndParts, frontEnd, threadsHere } from './front-end.ts';
 import type { LiveSettings } from './live-settings.ts';
 import type { Core } from './open-core.ts';
-import { roomCheck } from './watch-disks.ts';
+import { roomCheck } from './watch-dependencies.ts';
 
-export interface AccessParts extends FrontEndParts {
+interface AccessParts extends FrontEndParts {
   /** Where mails are stored when no mail server is configured; undefined = they wait. */
   readonly mailDir?: string | undefined;
   /** Its setting is defined where the service is configured. */
   readonly live: Pick<LiveSettings, 'approvalMs'>;
 }
 
-export interface AccessService {
+interface AccessService {
   /** In start order. */
   readonly children: readonly ChildSpec[];
   /** Its dependencies, besides the cache database. */

@@ -2,42 +2,36 @@
 // ends.
 
 import { join } from 'node:path';
-import { auditRetention } from '../../actors/daemons/audit-retention.ts';
 import { ClearFailed } from '../../actors/daemons/clear-failed.ts';
 import { Daemons } from '../../actors/daemons/daemons.ts';
 import { tellSites } from '../../actors/daemons/site-grants.ts';
-import { datasetMetrics } from '../../actors/jobs/dataset-metrics.ts';
+import { auditRetention } from '../../actors/daemons/sweeps.ts';
+import { datasetMetrics } from '../../actors/jobs/queue-metrics.ts';
 import { Scratch } from '../../actors/jobs/scratch.ts';
 import type { UploadLimits } from '../../actors/lanes/upload-lane.ts';
 import { PluginBreakers } from '../../actors/plugins/plugin-breakers.ts';
 import { topology } from '../../actors/topology.ts';
 import type { Configuration } from '../../config/configuration.ts';
-import { PostgresGrantChanges } from '../../engine/adapters/access/grant-changes.ts';
-import { PostgresGrants } from '../../engine/adapters/access/grants.ts';
+import { PostgresGrantChanges, PostgresGrants } from '../../engine/adapters/access/user-datasets.ts';
 import { DiskFloor } from '../../engine/adapters/uploads/disk-floor.ts';
-import { NO_GRANT_CHANGES, NO_GRANTS } from '../../engine/ports/grants.ts';
+import { NO_GRANT_CHANGES, NO_GRANTS } from '../../engine/ports/access-requests.ts';
 import type { ProcessSettings } from '../../engine/ports/process-control.ts';
-import type { ChildSpec } from '../../engine/runtime/child.ts';
+import type { ChildSpec } from '../../engine/runtime/actor.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
 import type { ChildStatus } from '../../engine/runtime/supervisor.ts';
 import { AuditTrail } from '../../http/kernel/pipeline/audit-trail.ts';
 import { openAccess } from './access-database.ts';
 import { accessService } from './access-service.ts';
-import { dataTypes } from './data-types.ts';
 import { authSettings, type FrontEnd } from './front-end.ts';
 import { type Handler, handler } from './handler.ts';
-import { installerFrontEnd } from './installer-front-end.ts';
+import { installerFrontEnd, partsCheck, pluginChecks, watchedDependencies } from './installer-front-end.ts';
 import type { LiveSettings } from './live-settings.ts';
-import { type CoreParts, openCore } from './open-core.ts';
+import { type CoreParts, dataTypes, openCore, urlUploads } from './open-core.ts';
 import { callsAtOnce, pluginHost } from './plugin-host.ts';
 import { reportService } from './report-service.ts';
 import { storeData } from './store-reader.ts';
-import type { ThreadData } from './thread-data.ts';
-import { urlUploads } from './url-uploads.ts';
-import { dependencyWatch } from './watch-dependencies.ts';
-import { diskWatch, writtenFolders } from './watch-disks.ts';
-import { partsCheck, pluginChecks, watchedDependencies } from './watched-dependencies.ts';
-import { workerThreads } from './worker-threads.ts';
+import { dependencyWatch, diskWatch, writtenFolders } from './watch-dependencies.ts';
+import { type ThreadData, workerThreads } from './worker-threads.ts';
 
 /** How long sites may show outdated grants. Without grants there is nothing to tell them. */
 const GRANTS_MS = 5_000;
@@ -61,7 +55,7 @@ export interface Service {
   addresses(): Addresses;
 }
 
-export interface ComposeParts extends CoreParts {
+interface ComposeParts extends CoreParts {
   /** Where mails are stored when no mail server is configured; undefined = they wait. */
   readonly mailDir?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -134,7 +128,7 @@ export async function compose(
     handlerSection &&
     (await handler(
       { containerCore, installer, handler: handlerSection },
-      { ...frontEndParts, core, packages: threads.packages, env: parts.env, scratchDir: parts.scratchDir },
+      { ...frontEndParts, core, packages: threads.archives, env: parts.env, scratchDir: parts.scratchDir },
       scope,
       signal,
     ));

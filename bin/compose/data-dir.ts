@@ -1,7 +1,7 @@
 // The data directory of `longshore up`: its layout, and the rule that only one `up` runs per directory.
 
 import { once } from 'node:events';
-import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -98,13 +98,6 @@ export async function takeDataDir(dir: DataDir): Promise<AsyncDisposable> {
       await once(guard, 'close');
     },
   };
-}
-
-/** Writes a file atomically. */
-export async function writeWhole(path: string, content: string, mode: number): Promise<void> {
-  const partial = `${path}.partial-${process.pid}`;
-  await writeFile(partial, content, { mode });
-  await rename(partial, path);
 }
 
 /** The endpoints of the running `up`, or a failure that says how to start one. */

@@ -16,7 +16,7 @@ export interface SamplePlugin {
 }
 
 /** Databases and roles that are created in the embedded PostgreSQL. */
-export const EMBEDDED = {
+const EMBEDDED = {
   cacheDatabase: 'installer',
   siteDatabase: 'sites',
   /** Owns the cache DB and the control schemas. */

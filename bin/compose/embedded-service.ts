@@ -7,17 +7,20 @@ import type { Configuration } from '../../config/configuration.ts';
 import { writeHandlerCommand, writeSampleLaunchers } from '../../config/samples/launchers.ts';
 import { SAMPLE_NAMES, SAMPLES } from '../../config/samples/samples.ts';
 import type { EmbeddedPostgres } from '../../engine/adapters/embedded-postgres/embedded-postgres.ts';
+import { provision } from '../../engine/adapters/embedded-postgres/postgres-provision.ts';
+import { cacheMigrations, controlMigrations, migrate } from '../../engine/adapters/migrations/migrations.ts';
+import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
 import { aborted } from '../../engine/runtime/failure.ts';
-import type { Logger } from '../../engine/runtime/log.ts';
-import type { LogThreshold } from '../../engine/runtime/log-threshold.ts';
+import { writeWhole } from '../../engine/runtime/files.ts';
+import { type Logger, type LogThreshold, silentLogger } from '../../engine/runtime/log.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { newKeyPair } from '../../http/kernel/auth/local-issuer.ts';
 import type { CommandIo } from '../cli/command.ts';
 import { loadConfigFile } from '../cli/load-config.ts';
 import { addMissing } from './access-database.ts';
-import { type DataDir, type Endpoints, removeEndpoints, writeWhole } from './data-dir.ts';
+import { type DataDir, type Endpoints, removeEndpoints } from './data-dir.ts';
+import { addressOf, cacheConnection, connectionAt } from './databases.ts';
 import { embeddedConfig } from './embedded-config.ts';
-import { prepareDatabases } from './embedded-databases.ts';
 import { runService } from './run-service.ts';
 import { runtimeArgv } from './runtime.ts';
 
@@ -120,4 +123,41 @@ function withPorts(configuration: Configuration, portBase: number | undefined): 
     }),
   );
   return { ...configuration, containerCore: { ...containerCore, ports }, installer: { ...installer, plugins } };
+}
+
+// Sets up the embedded PostgreSQL as the configuration requires: roles, databases, schemas, and migrations of our schemas.
+
+/** Changes only databases on the embedded server; an operator's own databases are left alone. */
+export async function prepareDatabases(
+  installer: Configuration['installer'],
+  server: { readonly port: number; readonly password: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const ours = (one: { readonly host: string; readonly port: number }): boolean =>
+    one.host === '127.0.0.1' && one.port === server.port;
+  const cache = cacheConnection(installer.cacheDb);
+  // Databases that are looked up in a directory are not on the embedded server.
+  const named = (key: 'controlDb' | 'dataDb'): readonly PostgresOptions[] =>
+    installer.installTargets.flatMap((target) => {
+      const at = addressOf(target[key]);
+      return at && ours(at) ? [connectionAt(target.targetId, target[key], at)] : [];
+    });
+  const controls = named('controlDb');
+  const data = named('dataDb');
+  const superuser = {
+    host: '127.0.0.1',
+    port: server.port,
+    user: 'postgres',
+    password: server.password,
+    applicationName: 'longshore up',
+  };
+  await provision(superuser, [...(ours(cache) ? [cache] : []), ...controls, ...data], signal);
+  const migrations = await controlMigrations();
+  for (const control of controls) {
+    await using db = new Postgres({ ...control, poolSize: 1 }, silentLogger());
+    await migrate(db, control.schema, migrations, signal);
+  }
+  if (!ours(cache)) return;
+  await using db = new Postgres({ ...cache, poolSize: 1 }, silentLogger());
+  await migrate(db, cache.schema, await cacheMigrations(), signal);
 }

@@ -1,18 +1,20 @@
 // Opens the configured event log. The libraries of the other kind are not loaded.
 
 import type { Configuration } from '../../config/configuration.ts';
-import { EventIds } from '../../engine/adapters/events/event-ids.ts';
-import { PostgresEventLog } from '../../engine/adapters/events/postgres-log.ts';
+import { EventIds, PostgresEventLog } from '../../engine/adapters/events/postgres-log.ts';
+import { type ChangeJournal, PostgresChangeQueue } from '../../engine/adapters/events/postgres-queue.ts';
 import type { KafkaLogObserver } from '../../engine/adapters/kafka/kafka-log.ts';
 import type { KafkaSettings } from '../../engine/adapters/kafka/kafka-options.ts';
 import type { Postgres } from '../../engine/adapters/postgres/postgres.ts';
 import type { PostgresInstance } from '../../engine/adapters/postgres/postgres-instance.ts';
-import type { EventLog } from '../../engine/ports/event-log.ts';
+import type { RabbitQueueOptions } from '../../engine/adapters/rabbit/rabbit-queue.ts';
+import type { ChangeQueue, EventLog } from '../../engine/ports/event-log.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import type { HealthCheck } from '../../http/kernel/pipeline/ops.ts';
+import { ConfigurationError } from '../cli/command.ts';
 import { tls } from './verification.ts';
 
 interface EventLogParts {
@@ -23,16 +25,16 @@ interface EventLogParts {
   readonly metrics: Metrics;
 }
 
-export interface OpenEventLog {
+interface OpenEventLog {
   readonly events: EventLog;
   /** Checks for dependencies other than the cache database. */
   readonly checks: readonly HealthCheck[];
 }
 
-type Installer = Pick<Configuration['installer'], 'logBroker' | 'lanes' | 'daemons'>;
-type Kafka = Extract<Installer['logBroker'], { readonly driver: 'kafka' }>;
+type LogSections = Pick<Configuration['installer'], 'logBroker' | 'lanes' | 'daemons'>;
+type Kafka = Extract<LogSections['logBroker'], { readonly driver: 'kafka' }>;
 
-export async function openEventLog(installer: Installer, parts: EventLogParts, scope: Scope): Promise<OpenEventLog> {
+export async function openEventLog(installer: LogSections, parts: EventLogParts, scope: Scope): Promise<OpenEventLog> {
   const { db, instance, clock, log } = parts;
   const observer = observerOf(installer.lanes, parts.metrics);
   if (installer.logBroker.driver === 'postgres')
@@ -58,7 +60,7 @@ export function kafkaSettings(section: Kafka, producerId: string): KafkaSettings
   };
 }
 
-function observerOf(lanes: Installer['lanes'], metrics: Metrics): KafkaLogObserver {
+function observerOf(lanes: LogSections['lanes'], metrics: Metrics): KafkaLogObserver {
   const dropped = metrics.counter('event_log_dropped_total', 'Messages with a key that no lane consumes.', ['channel']);
   const malformed = metrics.counter('event_log_malformed_total', 'Messages from Kafka that are not valid events.', [
     'channel',
@@ -80,4 +82,76 @@ function observerOf(lanes: Installer['lanes'], metrics: Metrics): KafkaLogObserv
     },
     onLag: (channel, partition, messages) => lag.set({ channel, partition: String(partition) }, messages),
   };
+}
+
+// Opens the source of the object store's changes that the configuration names. The broker's client library is loaded only if
+// there is a broker.
+
+interface ChangeQueueParts {
+  readonly db: Postgres;
+  readonly instance: PostgresInstance;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+interface OpenChangeQueue {
+  readonly changes: ChangeQueue;
+  /** Where the directory store records its changes; an S3 store sends its own notifications. */
+  readonly journal: ChangeJournal;
+  /** Checks for dependencies other than the cache database. */
+  readonly checks: readonly HealthCheck[];
+}
+
+type ChangeSections = Pick<Configuration['installer'], 'objectStore' | 'queueBroker'>;
+
+export async function openChangeQueue(installer: ChangeSections, parts: ChangeQueueParts): Promise<OpenChangeQueue> {
+  const { db, instance, clock, log, metrics } = parts;
+  const queue = new PostgresChangeQueue(db, instance, clock, log);
+  const results = metrics.counter(
+    'queue_messages_total',
+    'Records from the queue broker that were ignored or malformed.',
+    ['result'],
+  );
+  if (installer.queueBroker.driver === 'postgres') return { changes: queue, journal: queue, checks: [] };
+  const options: RabbitQueueOptions = {
+    ...rabbitOptions(installer.queueBroker.global),
+    bucket: bucketOf(installer),
+    onIgnored: (records) => results.inc({ result: 'ignored' }, records),
+    onMalformed: () => results.inc({ result: 'malformed' }),
+  };
+  const { RabbitChangeQueue } = await import('../../engine/adapters/rabbit/rabbit-queue.ts');
+  const rabbit = new RabbitChangeQueue(options, clock, log);
+  const check: HealthCheck = { name: 'queue-broker', vital: false, probe: (signal) => rabbit.probe(signal) };
+  return { changes: rabbit, journal: queue, checks: [check] };
+}
+
+type Broker = Extract<ChangeSections['queueBroker'], { readonly global: unknown }>['global'];
+
+/** Options from the section `queueBroker`. */
+export function rabbitOptions({
+  connection,
+  exchange,
+  queue,
+  routing,
+}: Broker): Omit<RabbitQueueOptions, 'bucket' | 'onIgnored' | 'onMalformed'> {
+  return {
+    name: connection.name,
+    host: connection.server.host,
+    port: connection.server.port,
+    username: connection.username,
+    password: connection.password,
+    ...tls(connection),
+    timeoutMs: connection.timeoutMs,
+    exchange: { ...exchange, arguments: exchange.arguments ?? {} },
+    queue: { ...queue, arguments: queue.arguments ?? {} },
+    routing: { key: routing?.key ?? '', arguments: routing?.arguments ?? {} },
+  };
+}
+
+/** The configuration's rules allow a broker only together with an S3 store. */
+function bucketOf({ objectStore }: ChangeSections): string {
+  if (objectStore.driver !== 's3')
+    throw new ConfigurationError('installer.queueBroker: rabbitmq requires an object store with driver s3');
+  return objectStore.bucketName;
 }

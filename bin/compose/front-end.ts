@@ -3,14 +3,13 @@
 import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Configuration } from '../../config/configuration.ts';
-import type { Accounts } from '../../engine/ports/accounts.ts';
+import type { Accounts } from '../../engine/ports/access-people.ts';
 import type { DiskRoom } from '../../engine/ports/storage-room.ts';
-import type { ChildSpec } from '../../engine/runtime/child.ts';
+import type { ChildSpec } from '../../engine/runtime/actor.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
-import type { AuthSettings } from '../../http/kernel/auth/authenticate.ts';
-import { profileMemory } from '../../http/kernel/auth/profile-memory.ts';
+import { type AuthSettings, profileMemory } from '../../http/kernel/auth/authenticate.ts';
 import { TokenGuesses } from '../../http/kernel/auth/token-guesses.ts';
 import { tokenVerifier } from '../../http/kernel/auth/tokens.ts';
 import { apiDocs } from '../../http/kernel/openapi/api-docs.ts';
@@ -22,7 +21,7 @@ import type { Route } from '../../http/kernel/pipeline/route.ts';
 import { proxyCheck } from '../../http/kernel/server/peer-address.ts';
 import { HttpServer } from '../../http/kernel/server/server.ts';
 import { VERSION } from '../cli/version.ts';
-import { roomCheck } from './watch-disks.ts';
+import { roomCheck } from './watch-dependencies.ts';
 
 export interface FrontEndParts {
   readonly clock: Clock;
@@ -37,7 +36,7 @@ export interface FrontEndParts {
   readonly adminListener?: AdminListener | undefined;
 }
 
-export interface AdminListener {
+interface AdminListener {
   readonly host: string;
   readonly port: number;
 }
@@ -45,7 +44,7 @@ export interface AdminListener {
 /** Names in `ports` and `http.basePath` of the configuration. */
 export type FrontEndName = keyof Configuration['containerCore']['ports'];
 
-export interface FrontEndOptions {
+interface FrontEndOptions {
   readonly name: FrontEndName;
   readonly host: string;
   readonly port: number;

@@ -7,30 +7,29 @@ import { expireJobs } from '../../actors/handler/expiry.ts';
 import { HandlerLane } from '../../actors/handler/handler-lane.ts';
 import { sweepJobFolders } from '../../actors/handler/job-files.ts';
 import { JobRuns } from '../../actors/handler/job-run.ts';
-import type { Packages } from '../../actors/handler/packages.ts';
 import { jobMetrics, Statistics } from '../../actors/handler/statistics.ts';
+import type { Archives } from '../../actors/tasks/archives.ts';
 import type { Configuration } from '../../config/configuration.ts';
-import { PostgresHandlerJobs } from '../../engine/adapters/jobs/handler-jobs-postgres.ts';
-import { PostgresHandlerStatistics } from '../../engine/adapters/jobs/handler-statistics-postgres.ts';
+import { PostgresHandlerJobs, PostgresHandlerStatistics } from '../../engine/adapters/jobs/handler-jobs-postgres.ts';
 import { ChildProcessRunner } from '../../engine/adapters/scripts/child-process.ts';
 import { endLeftoverScripts } from '../../engine/adapters/scripts/child-process-records.ts';
-import type { ChildSpec } from '../../engine/runtime/child.ts';
+import type { ChildSpec } from '../../engine/runtime/actor.ts';
 import { defect, messageOf } from '../../engine/runtime/failure.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
 import { Timer } from '../../engine/runtime/timer.ts';
+import { handlerChecks } from '../../http/handler/documents.ts';
 import { HandlerService } from '../../http/handler/handler-service.ts';
-import { handlerChecks } from '../../http/handler/health.ts';
 import { handlerRoutes } from '../../http/handler/routes.ts';
 import { sharedHealth } from '../../http/kernel/pipeline/ops.ts';
 import { VERSION } from '../cli/version.ts';
 import { type FrontEnd, type FrontEndParts, frontEnd, noUsers, threadsHere } from './front-end.ts';
 import type { Core } from './open-core.ts';
-import { scriptSpawner } from './script-spawner.ts';
-import { roomCheck } from './watch-disks.ts';
+import { scriptSpawner } from './runtime.ts';
+import { roomCheck } from './watch-dependencies.ts';
 
-export interface HandlerParts extends FrontEndParts {
+interface HandlerParts extends FrontEndParts {
   readonly core: Pick<Core, 'db' | 'instance' | 'store'>;
-  readonly packages: Packages;
+  readonly packages: Archives;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Scratch space of this process only; created if missing. */
   readonly scratchDir: string;

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundled } from '../../engine/runtime/program-files.ts';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Its value is the process id, so that no child process mistakes it for its own. */
 const MARK = 'LONGSHORE_HIDDEN_ENVIRONMENT';
@@ -18,7 +18,7 @@ const MARK = 'LONGSHORE_HIDDEN_ENVIRONMENT';
 const IN_SIGHT =
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|PWD|HOSTNAME|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|COLORTERM|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|TMPDIR|LD_LIBRARY_PATH|LD_PRELOAD|SSL_CERT_FILE|SSL_CERT_DIR|OPENSSL_CONF|NODE_[A-Z0-9_]+|NOTIFY_SOCKET|LONGSHORE_RUN)$/;
 
-export interface Parts {
+interface Parts {
   readonly inSight: Readonly<Record<string, string>>;
   readonly hidden: Readonly<Record<string, string>>;
 }

@@ -5,11 +5,14 @@ import type { DaemonIntervals, Daemons } from '../../actors/daemons/daemons.ts';
 import type { PluginBreakers } from '../../actors/plugins/plugin-breakers.ts';
 import type { Configuration } from '../../config/configuration.ts';
 import { PostgresAuditLog } from '../../engine/adapters/datasets/audit-postgres.ts';
+import { PluginHttp } from '../../engine/adapters/plugins/plugin-http.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';
-import type { Grants } from '../../engine/ports/grants.ts';
+import type { Grants } from '../../engine/ports/access-requests.ts';
 import type { FailedInstalls, ProcessSettings } from '../../engine/ports/process-control.ts';
 import { formatDuration } from '../../engine/runtime/duration.ts';
+import { transient } from '../../engine/runtime/failure.ts';
 import type { LiveSetting } from '../../engine/runtime/live-setting.ts';
+import type { ChildStatus } from '../../engine/runtime/supervisor.ts';
 import { liveInstallStatus } from '../../http/installer/live-status.ts';
 import { installerRoutes } from '../../http/installer/routes.ts';
 import type { AuthSettings } from '../../http/kernel/auth/authenticate.ts';
@@ -17,9 +20,10 @@ import type { HealthCheck } from '../../http/kernel/pipeline/ops.ts';
 import { VERSION } from '../cli/version.ts';
 import { type FrontEnd, type FrontEndParts, frontEnd } from './front-end.ts';
 import type { Core } from './open-core.ts';
+import type { ThreadData } from './worker-threads.ts';
 
 /** The actors behind the front end that it queries. */
-export interface InstallerActors {
+interface InstallerActors {
   readonly breakers: PluginBreakers;
   readonly daemons: Pick<Daemons, 'reconciler' | 'pruner'>;
   readonly failedInstalls: FailedInstalls;
@@ -96,7 +100,7 @@ export function installerFrontEnd(
   );
 }
 
-export const targetChecks = ({ targetPools }: Pick<Core, 'targetPools'>): readonly HealthCheck[] =>
+const targetChecks = ({ targetPools }: Pick<Core, 'targetPools'>): readonly HealthCheck[] =>
   [...targetPools].map(([id, pool]) => ({
     name: `target ${id}`,
     vital: false,
@@ -104,7 +108,7 @@ export const targetChecks = ({ targetPools }: Pick<Core, 'targetPools'>): readon
   }));
 
 /** Nothing works without the cache DB or the store. */
-export const vitalChecks = ({ db, store }: Pick<Core, 'db' | 'store'>): readonly HealthCheck[] => [
+const vitalChecks = ({ db, store }: Pick<Core, 'db' | 'store'>): readonly HealthCheck[] => [
   { name: 'cache-db', vital: true, probe: (signal) => db.probe(signal) },
   { name: 'object-store', vital: true, probe: (signal) => store.probe(signal) },
 ];
@@ -115,3 +119,47 @@ const healthChecks = (core: Core): readonly HealthCheck[] => [
   ...core.checks,
   ...targetChecks(core),
 ];
+
+/** The external dependencies of the configured installer service, each with its probe. */
+export const watchedDependencies = (
+  core: Pick<Core, 'db' | 'store' | 'checks' | 'targetPools'>,
+  plugins: ThreadData['plugins'],
+): readonly HealthCheck[] => [...vitalChecks(core), ...core.checks, ...targetChecks(core), ...plugins.map(pluginCheck)];
+
+/**
+ * Plugin checks for /health: fail when calls get no response, or when nothing serves the plugin. Their messages are public, so
+ * they do not contain the server's address.
+ */
+export const pluginChecks = (plugins: ThreadData['plugins'], breakers: PluginBreakers): readonly HealthCheck[] =>
+  plugins.map((plugin) => {
+    const { name, vital, probe } = pluginCheck(plugin);
+    return {
+      ...{ name, vital },
+      async probe(signal) {
+        breakers.check(plugin.key);
+        await probe(signal).catch((cause: unknown) => {
+          throw transient(`plugin ${plugin.key} is not reachable`, { unreachable: true, cause });
+        });
+      },
+    };
+  });
+
+/** Lanes, daemons and front ends of this process: reports those that crashed until the supervisor has restarted them. */
+export const partsCheck = (statuses: () => readonly ChildStatus[]): HealthCheck => ({
+  name: 'lanes and daemons',
+  vital: false,
+  async probe() {
+    const down = statuses().filter(({ state }) => state === 'down');
+    if (down.length > 0) throw transient(`down: ${down.map(({ name }) => name).join(', ')}`);
+  },
+});
+
+/** Probes the server itself: the breakers know only the results of calls. */
+const pluginCheck = (plugin: ThreadData['plugins'][number]): HealthCheck => ({
+  name: `plugin ${plugin.key}`,
+  vital: false,
+  async probe(signal) {
+    await using client = new PluginHttp(plugin);
+    await client.probe(signal);
+  },
+});

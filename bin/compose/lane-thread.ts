@@ -1,8 +1,7 @@
 // Entry of the worker threads. A thread opens its own reader of the object store and its own plugin clients, once. They end with
 // the thread, sockets included. Only plain data comes in and goes out.
 
-import { packagesHere } from '../../actors/handler/packages.ts';
-import { archivesHere } from '../../actors/plugin-host/archives.ts';
+import { archivesHere } from '../../actors/tasks/archives.ts';
 import { fetchUpload } from '../../actors/tasks/fetch-upload.ts';
 import { importDataset } from '../../actors/tasks/import-dataset.ts';
 import {
@@ -13,12 +12,12 @@ import {
   uninstallFiles,
 } from '../../actors/tasks/install-dataset.ts';
 import { packUpload } from '../../actors/tasks/pack-upload.ts';
-import type { TaskContext } from '../../actors/tasks/task-context.ts';
+import type { TaskContext } from '../../actors/tasks/task-map.ts';
 import { PluginHttp } from '../../engine/adapters/plugins/plugin-http.ts';
 import { RemoteHttp } from '../../engine/adapters/remote/remote-http.ts';
 import { serveTasks } from '../../engine/threads/thread.ts';
 import { openStoreReader } from './store-reader.ts';
-import type { ThreadData, ThreadTasks } from './thread-data.ts';
+import type { ThreadData, ThreadTasks } from './worker-threads.ts';
 
 type Resources = Omit<TaskContext, 'signal'>;
 
@@ -37,8 +36,7 @@ export default serveTasks<ThreadTasks, ThreadData, Resources>(open, {
   'install-files': (input, resources, signal) => installFiles(input, { ...resources, signal }),
   'uninstall-files': (input, resources, signal) => uninstallFiles(input, { ...resources, signal }),
   uninstall: (input, resources, signal) => uninstall(input, { ...resources, signal }),
-  unpack: ({ zip, dir, limits }, _resources, signal) => archivesHere.unpack(zip, dir, limits, signal),
+  unpack: (order, _resources, signal) => archivesHere.unpack(order, signal),
   zip: ({ target, files, level }, _resources, signal) => archivesHere.zip(target, files, { level }, signal),
-  'unpack-package': (order, _resources, signal) => packagesHere.unpack(order, signal),
-  'pack-package': (order, _resources, signal) => packagesHere.pack(order, signal),
+  'tar-gz': ({ target, files }, _resources, signal) => archivesHere.tarGz(target, files, signal),
 });

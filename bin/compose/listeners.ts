@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import type { Configuration } from '../../config/configuration.ts';
 import { Failure } from '../../engine/runtime/failure.ts';
 
-export interface Listener {
+interface Listener {
   /** Name of the front end. */
   readonly name: string;
   readonly host: string;

@@ -9,7 +9,7 @@ import { type CallTimes, changeTimes, shareTimes } from '../../engine/adapters/p
 import type { LaneBounds } from '../../engine/jobs/lane-options.ts';
 import { LANES } from '../../engine/model/event.ts';
 import { LiveSetting } from '../../engine/runtime/live-setting.ts';
-import type { LogThreshold } from '../../engine/runtime/log-threshold.ts';
+import type { LogThreshold } from '../../engine/runtime/log.ts';
 
 type Installer = Configuration['installer'];
 

@@ -1,16 +1,16 @@
 // Opens the configured object store. The libraries of the other kind are not loaded.
 
-import { routeChange } from '../../actors/events/routing.ts';
+import { routeChange } from '../../actors/events/event-router.ts';
 import type { Configuration } from '../../config/configuration.ts';
 import { openDirectoryStore } from '../../engine/adapters/directory/directory-store.ts';
-import type { ChangeJournal } from '../../engine/adapters/events/change-journal.ts';
+import type { ChangeJournal } from '../../engine/adapters/events/postgres-queue.ts';
 import type { ObjectChange } from '../../engine/model/event.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { storeData } from './store-reader.ts';
 
-export interface OpenStore extends Disposable {
+interface OpenStore extends Disposable {
   readonly store: ObjectStore;
   /** Finishes changes that crashed processes left incomplete; called again after each crash of a process. */
   settle(signal: AbortSignal): Promise<void>;

@@ -1,7 +1,12 @@
 // Opens what the lanes and the installer need: the cache DB with all its repositories, the object store, the install targets.
 // If a later part fails, the scope closes what is open.
 
-import { type Configuration, dataSchemaOf } from '../../config/configuration.ts';
+import {
+  type Configuration,
+  dataSchemaOf,
+  type InstallTargetConfiguration,
+  type PluginConfiguration,
+} from '../../config/configuration.ts';
 import { PostgresCatalog } from '../../engine/adapters/catalog/catalog-postgres.ts';
 import { PostgresDatasetIndex } from '../../engine/adapters/catalog/dataset-index-postgres.ts';
 import { PostgresAccounts } from '../../engine/adapters/datasets/accounts-postgres.ts';
@@ -11,23 +16,23 @@ import { PostgresDatasetQueries } from '../../engine/adapters/datasets/dataset-q
 import { PostgresDatasetReports } from '../../engine/adapters/datasets/dataset-reports-postgres.ts';
 import { PostgresJobAdmin } from '../../engine/adapters/jobs/job-admin-postgres.ts';
 import { enqueueJobs, PostgresJobs } from '../../engine/adapters/jobs/jobs-postgres.ts';
-import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';
-import { migrate } from '../../engine/adapters/migrations/migrations.ts';
+import { cacheMigrations, migrate } from '../../engine/adapters/migrations/migrations.ts';
 import { PostgresLeases } from '../../engine/adapters/postgres/leases-postgres.ts';
 import type { TargetDatabase } from '../../engine/adapters/postgres/located-postgres.ts';
 import { Postgres } from '../../engine/adapters/postgres/postgres.ts';
 import { PostgresInstance } from '../../engine/adapters/postgres/postgres-instance.ts';
-import { RemoteHttp } from '../../engine/adapters/remote/remote-http.ts';
+import { RemoteHttp, type RemoteHttpOptions } from '../../engine/adapters/remote/remote-http.ts';
 import { PostgresInstallTarget } from '../../engine/adapters/sites/install-target-postgres.ts';
 import { PostgresSiteGrants } from '../../engine/adapters/sites/site-grants-postgres.ts';
 import { PostgresTargetIndex } from '../../engine/adapters/sites/target-index-postgres.ts';
 import { CountedStore } from '../../engine/adapters/uploads/counted-store.ts';
 import { PostgresKeptBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import { PostgresUploads } from '../../engine/adapters/uploads/uploads-postgres.ts';
+import { type DataType, DataTypes } from '../../engine/model/data-types.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
+import type { SiteGrants } from '../../engine/ports/access-requests.ts';
 import type { Directory } from '../../engine/ports/directory.ts';
 import type { ChangeQueue, EventLog } from '../../engine/ports/event-log.ts';
-import type { SiteGrants } from '../../engine/ports/grants.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
@@ -36,7 +41,6 @@ import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import type { HealthCheck } from '../../http/kernel/pipeline/ops.ts';
-import { openChangeQueue } from './change-queue.ts';
 import {
   auditConnection,
   CACHE_SCHEMA,
@@ -44,12 +48,11 @@ import {
   countsConnection,
   editsConnection,
   journalConnection,
+  openDirectory,
+  openTargetDatabases,
 } from './databases.ts';
-import { openDirectory } from './directory.ts';
-import { openEventLog } from './event-log.ts';
+import { openChangeQueue, openEventLog } from './event-log.ts';
 import { openObjectStore } from './object-store.ts';
-import { openTargetDatabases } from './target-databases.ts';
-import { urlUploads } from './url-uploads.ts';
 
 export interface Core {
   readonly db: Postgres;
@@ -194,3 +197,25 @@ const directoryCheck = (directory: Directory): HealthCheck => ({
   vital: false,
   probe: (signal) => directory.probe(signal),
 });
+
+/** Converts the configuration's plugins and targets into the engine's types. */
+export function dataTypes(
+  plugins: Readonly<Record<string, PluginConfiguration>>,
+  targets: readonly InstallTargetConfiguration[],
+): DataTypes {
+  const types = Object.entries(plugins).flatMap(([plugin, entry]): DataType[] =>
+    entry.dataTypes.map((type) => ({ ...type, name: type.name.toLowerCase(), plugin })),
+  );
+  return new DataTypes(
+    types,
+    targets.map((target) => ({ id: target.targetId, dataTypes: target.dataTypes })),
+  );
+}
+
+// The options of uploads by URL, from the configuration.
+
+/** Undefined when they are disabled. */
+export function urlUploads({ restService }: Configuration['installer']): RemoteHttpOptions | undefined {
+  const { enabled, allow, ports, maxRedirects, connectTimeoutMs, idleTimeoutMs } = restService.urlUploads;
+  return enabled ? { allow, ports, maxRedirects, connectMs: connectTimeoutMs, idleMs: idleTimeoutMs } : undefined;
+}

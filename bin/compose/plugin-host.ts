@@ -1,12 +1,12 @@
 // The configured plugin host: some plugins, their scripts, one port.
 
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Archives } from '../../actors/plugin-host/archives.ts';
 import type { CallGateLimits } from '../../actors/plugin-host/call-gate.ts';
 import type { HostedPlugin, HostedTarget } from '../../actors/plugin-host/hosted-plugins.ts';
 import { type InstalledModes, PRIVATE } from '../../actors/plugin-host/installed-tree.ts';
 import { PluginHost } from '../../actors/plugin-host/plugin-host.ts';
+import type { Archives } from '../../actors/tasks/archives.ts';
 import {
   type Configuration,
   dataSchemaOf,
@@ -18,16 +18,15 @@ import { ChildProcessRunner } from '../../engine/adapters/scripts/child-process.
 import { endLeftoverScripts } from '../../engine/adapters/scripts/child-process-records.ts';
 import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
 import type { Directory } from '../../engine/ports/directory.ts';
+import { Failure } from '../../engine/runtime/failure.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
 import { type BuildManifest, pluginRoutes } from '../../http/plugin-host/routes.ts';
 import { VERSION } from '../cli/version.ts';
-import { targetConnection } from './databases.ts';
-import { openDirectory } from './directory.ts';
+import { openDirectory, targetConnection } from './databases.ts';
 import { type FrontEnd, type FrontEndParts, frontEnd, noUsers } from './front-end.ts';
-import { groupNumber } from './group-number.ts';
-import { scriptSpawner } from './script-spawner.ts';
+import { scriptSpawner } from './runtime.ts';
 
-export interface PluginHostSettings {
+interface PluginHostSettings {
   /** Keys of the plugins that it serves. */
   readonly plugins: readonly string[];
   readonly host: string;
@@ -178,4 +177,18 @@ function buildManifest(): BuildManifest {
     buildNumber: 'unknown',
     buildTime: 'unknown',
   };
+}
+
+// Resolves a Unix group by name or number.
+
+const FILE = '/etc/group';
+
+/** @param key of the configuration, for the message */
+export async function groupNumber(key: string, group: string): Promise<number> {
+  if (/^\d{1,9}$/.test(group)) return Number(group);
+  for (const line of (await readFile(FILE, 'utf8')).split('\n')) {
+    const [name, , id = ''] = line.split(':');
+    if (name === group && /^\d+$/.test(id)) return Number(id);
+  }
+  throw new Failure('rejected', `${key}: there is no group '${group}' in ${FILE}; a numeric group id is also allowed`);
 }

@@ -14,8 +14,7 @@ import { formatFault } from '../../config/validate.ts';
 import type { LogLevel } from '../../engine/model/log-level.ts';
 import type { LevelChange, ProcessSettings, ReloadAnswer, ReloadReport } from '../../engine/ports/process-control.ts';
 import { transient } from '../../engine/runtime/failure.ts';
-import type { Logger } from '../../engine/runtime/log.ts';
-import type { LogThreshold } from '../../engine/runtime/log-threshold.ts';
+import type { Logger, LogThreshold } from '../../engine/runtime/log.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
 

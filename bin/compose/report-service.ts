@@ -3,10 +3,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FORMATTER, Formatter } from '../../actors/report/formatter.ts';
-import { ReportFolders } from '../../actors/report/report-folder.ts';
 import { type ReportLane, renewReports, reportLane } from '../../actors/report/report-lane.ts';
-import { reportMetrics } from '../../actors/report/report-metrics.ts';
-import { ReportRun, type WriteZip } from '../../actors/report/report-run.ts';
+import { ReportFolders, ReportRun, reportMetrics, type WriteZip } from '../../actors/report/report-run.ts';
 import { sweepReports } from '../../actors/report/report-sweep.ts';
 import type { Configuration } from '../../config/configuration.ts';
 import { BlastDatabaseFiles } from '../../engine/adapters/blast/blast-database.ts';
@@ -14,29 +12,27 @@ import { QueryJobsDirectory } from '../../engine/adapters/blast/query-jobs-direc
 import { Postgres } from '../../engine/adapters/postgres/postgres.ts';
 import { PostgresInstance } from '../../engine/adapters/postgres/postgres-instance.ts';
 import { PostgresReportCollections } from '../../engine/adapters/report/collections.ts';
-import { PostgresReportExpiry } from '../../engine/adapters/report/expiry.ts';
 import { PostgresReportJobs } from '../../engine/adapters/report/jobs.ts';
-import { PostgresReportQueue } from '../../engine/adapters/report/queue.ts';
+import { PostgresReportExpiry, PostgresReportQueue } from '../../engine/adapters/report/queue.ts';
 import { ChildProcessRunner } from '../../engine/adapters/scripts/child-process.ts';
 import { endLeftoverScripts } from '../../engine/adapters/scripts/child-process-records.ts';
-import type { ChildSpec } from '../../engine/runtime/child.ts';
+import type { ChildSpec } from '../../engine/runtime/actor.ts';
 import { defect } from '../../engine/runtime/failure.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
 import { Timer } from '../../engine/runtime/timer.ts';
 import type { AuthSettings } from '../../http/kernel/auth/authenticate.ts';
-import { findProgram } from '../../http/kernel/pipeline/find-program.ts';
-import type { HealthCheck } from '../../http/kernel/pipeline/ops.ts';
+import { findProgram, type HealthCheck } from '../../http/kernel/pipeline/ops.ts';
 import { reportRoutes } from '../../http/report/routes.ts';
 import { searchPathOf } from '../cli/query-run.ts';
 import { VERSION } from '../cli/version.ts';
+import { migrateReport, reportConnection } from './databases.ts';
 import { type FrontEndParts, frontEnd, threadsHere } from './front-end.ts';
 import type { LiveSettings } from './live-settings.ts';
 import type { Core } from './open-core.ts';
-import { migrateReport, reportConnection } from './report-database.ts';
-import { scriptSpawner } from './script-spawner.ts';
-import { roomCheck } from './watch-disks.ts';
+import { scriptSpawner } from './runtime.ts';
+import { roomCheck } from './watch-dependencies.ts';
 
-export interface ReportParts extends FrontEndParts {
+interface ReportParts extends FrontEndParts {
   readonly core: Pick<Core, 'store'>;
   readonly zip: WriteZip;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -46,7 +42,7 @@ export interface ReportParts extends FrontEndParts {
   readonly live: Pick<LiveSettings, 'reportLane'>;
 }
 
-export interface ReportService {
+interface ReportService {
   /** In start order. */
   readonly children: readonly ChildSpec[];
   /** Its dependencies, besides the cache database and the object store. */

@@ -3,8 +3,7 @@
 
 import type { Configuration } from '../../config/configuration.ts';
 import { messageOf } from '../../engine/runtime/failure.ts';
-import type { Logger } from '../../engine/runtime/log.ts';
-import type { LogThreshold } from '../../engine/runtime/log-threshold.ts';
+import type { Logger, LogThreshold } from '../../engine/runtime/log.ts';
 import { Metrics } from '../../engine/runtime/metrics.ts';
 import { observeProcess } from '../../engine/runtime/process-metrics.ts';
 import { Scope } from '../../engine/runtime/scope.ts';
@@ -18,10 +17,9 @@ import { demandAddresses, listenersOf } from './listeners.ts';
 import { LiveSettings } from './live-settings.ts';
 import { Reloading, type SettingsFile } from './reloading.ts';
 import { tunedBySignals } from './tuning-signals.ts';
-import { vitalDependencies } from './vital-dependencies.ts';
-import { waitForDependencies } from './wait-for-dependencies.ts';
+import { vitalDependencies, waitForDependencies } from './wait-for-dependencies.ts';
 
-export interface ServiceOptions {
+interface ServiceOptions {
   readonly configuration: Configuration;
   /** The source of the configuration, for reloads. */
   readonly source: SettingsFile;

@@ -4,7 +4,7 @@ import type { Configuration } from '../../config/configuration.ts';
 import { openDirectoryReader } from '../../engine/adapters/directory/directory-store-reader.ts';
 import type { S3Options } from '../../engine/adapters/s3/s3-connection.ts';
 import type { ObjectReader } from '../../engine/ports/object-store.ts';
-import { ConfigurationError } from '../cli/configuration-error.ts';
+import { ConfigurationError } from '../cli/command.ts';
 import { verification } from './verification.ts';
 
 /** What a thread needs to open its reader: plain data, which can cross the thread boundary. */

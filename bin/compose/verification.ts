@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import type { TlsOptions } from '../../config/schema/database.ts';
 
-export interface Verification {
+interface Verification {
   readonly rejectUnauthorized: boolean;
   /** PEM of the authorities to trust instead of the system's. */
   readonly ca?: string;

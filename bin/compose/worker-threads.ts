@@ -1,25 +1,25 @@
 // The worker pool as a child of the tree, and its uses: lanes' tasks, and archives of the plugin host and of the handler
 // service.
 
-import type { Packages } from '../../actors/handler/packages.ts';
-import type { Archives } from '../../actors/plugin-host/archives.ts';
-import type { TaskRunner } from '../../actors/tasks/task-map.ts';
-import type { ChildSpec } from '../../engine/runtime/child.ts';
+import type { Archives, Unpacked, UnpackOrder } from '../../actors/tasks/archives.ts';
+import type { LaneTasks, TaskRunner } from '../../actors/tasks/task-map.ts';
+import type { PluginHttpOptions } from '../../engine/adapters/plugins/plugin-http.ts';
+import type { RemoteHttpOptions } from '../../engine/adapters/remote/remote-http.ts';
+import type { PackedFile, WrittenArchive } from '../../engine/archive/archive-entry.ts';
+import type { ChildSpec } from '../../engine/runtime/actor.ts';
 import { aborted } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import { programThread } from '../../engine/runtime/program-files.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { WorkerPool } from '../../engine/threads/worker-pool.ts';
-import type { ThreadData, ThreadTasks } from './thread-data.ts';
+import type { StoreData } from './store-reader.ts';
 
-export interface Threads {
+interface Threads {
   readonly spec: ChildSpec;
   readonly tasks: TaskRunner;
   /** Unpacking and zipping block their thread, so they never run on the main thread. */
   readonly archives: Archives;
-  /** The same for the handler service. */
-  readonly packages: Packages;
 }
 
 /** More threads than cores hide the waits of streaming tasks. Heap and tasks per thread limit what a crash can take down. */
@@ -45,12 +45,34 @@ export function workerThreads(
     },
     tasks: { run: (name, input, options) => current().run(name, input, options) },
     archives: {
-      unpack: (zip, dir, limits, signal) => current().run('unpack', { zip, dir, limits }, { signal }),
+      unpack: (order, signal) => current().run('unpack', order, { signal }),
       zip: (target, files, { level }, signal) => current().run('zip', { target, files, level }, { signal }),
-    },
-    packages: {
-      unpack: (order, signal) => current().run('unpack-package', order, { signal }),
-      pack: (order, signal) => current().run('pack-package', order, { signal }),
+      tarGz: (target, files, signal) => current().run('tar-gz', { target, files }, { signal }),
     },
   };
 }
+
+// The data that cross the thread boundary: how a thread opens its resources, and every task that it knows.
+
+export interface ThreadData {
+  /** Undefined where no task reads objects. */
+  readonly store: StoreData | undefined;
+  /** Undefined where no task downloads from URLs. */
+  readonly remote?: RemoteHttpOptions | undefined;
+  readonly plugins: readonly (PluginHttpOptions & { readonly key: string })[];
+}
+
+/** Work on archives, which blocks its thread while it writes. */
+type ArchiveTasks = {
+  readonly unpack: { readonly input: UnpackOrder; readonly output: Unpacked };
+  readonly zip: {
+    readonly input: { readonly target: string; readonly files: readonly PackedFile[]; readonly level: number };
+    readonly output: WrittenArchive;
+  };
+  readonly 'tar-gz': {
+    readonly input: { readonly target: string; readonly files: readonly PackedFile[] };
+    readonly output: WrittenArchive;
+  };
+};
+
+export type ThreadTasks = LaneTasks & ArchiveTasks;

@@ -6,15 +6,7 @@ import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import {
-  installFiles,
-  installMetaRow,
-  type RowTable,
-  removeMetaRow,
-  removeRows,
-  replaceRows,
-  soleFile,
-} from './installed-dataset.ts';
+import { installing, type RowTable, soleFile } from './installed-dataset.ts';
 import { JsonFaults, type JsonPath, scanJson } from './json-scan.ts';
 import { bytesOf, LIMITS, Refusal, type SamplePlugin, shown } from './sample.ts';
 import { sayConverted } from './text-encoding.ts';
@@ -194,19 +186,7 @@ export const biom: SamplePlugin = {
     // Counts of observed taxa do not refer to any installed reference.
   },
 
-  async installData(dataset, dataDir, io) {
-    await installFiles(dataDir, io.dataFiles);
-    const cells = cellRows(ownLines(join(dataDir, CELLS)));
-    const count = await replaceRows(await io.database(), TABLE, dataset, cells, io.signal);
-    io.log(`${count} cells`);
-  },
-
-  installMeta: installMetaRow,
-
-  async uninstall(dataset, io) {
-    await removeRows(await io.database(), TABLE, dataset, io.signal);
-    await removeMetaRow(dataset, io);
-  },
+  ...installing(TABLE, async (dataDir) => ({ rows: cellRows(ownLines(join(dataDir, CELLS))), what: 'cells' })),
 };
 
 async function readDocument(path: string, name: string): Promise<string> {

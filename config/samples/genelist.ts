@@ -5,15 +5,7 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import {
-  installFiles,
-  installMetaRow,
-  type RowTable,
-  removeMetaRow,
-  removeRows,
-  replaceRows,
-  soleFile,
-} from './installed-dataset.ts';
+import { installing, type RowTable, soleFile } from './installed-dataset.ts';
 import { bytesOf, Faults, LIMITS, Refusal, type SamplePlugin, shown, shownShort, tooLong, tooMany } from './sample.ts';
 import { sayConverted } from './text-encoding.ts';
 import { ownLines, textChunks } from './text-lines.ts';
@@ -127,19 +119,7 @@ export const genelist: SamplePlugin = {
     // The site looks up gene ids, so a list does not depend on a genome version.
   },
 
-  async installData(dataset, dataDir, io) {
-    await installFiles(dataDir, io.dataFiles);
-    const ids = asRows(ownLines(join(dataDir, OUTPUT)));
-    const rows = await replaceRows(await io.database(), TABLE, dataset, ids, io.signal);
-    io.log(`${rows} gene ids`);
-  },
-
-  installMeta: installMetaRow,
-
-  async uninstall(dataset, io) {
-    await removeRows(await io.database(), TABLE, dataset, io.signal);
-    await removeMetaRow(dataset, io);
-  },
+  ...installing(TABLE, async (dataDir) => ({ rows: asRows(ownLines(join(dataDir, OUTPUT))), what: 'gene ids' })),
 };
 
 interface Notes {

@@ -4,7 +4,7 @@
 import { chmod, copyFile, mkdir, opendir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseMetadata } from '../../engine/model/metadata.ts';
-import { LIMITS, Refusal, type SampleIo, shown, tooMany } from './sample.ts';
+import { LIMITS, Refusal, type SampleIo, type SamplePlugin, shown, tooMany } from './sample.ts';
 import { ownText } from './text-lines.ts';
 
 interface SampleSql {
@@ -30,12 +30,35 @@ const BATCH_BYTES = 1024 * 1024;
 /** An arbitrary number, the same for all samples, so that two scripts do not create one table at the same time. */
 const CREATE_LOCK = 7_305_002;
 
+type Rows = AsyncIterable<readonly Value[]> | Iterable<readonly Value[]>;
+
+/**
+ * The scripts that install a dataset as its files and the rows of one table, and remove it.
+ * @param read the rows that the data folder holds, and the words for their number in the log
+ */
+export const installing = (
+  table: RowTable,
+  read: (dataDir: string) => Promise<{ readonly rows: Rows; readonly what: string }>,
+): Pick<SamplePlugin, 'installData' | 'installMeta' | 'uninstall'> => ({
+  async installData(dataset, dataDir, io) {
+    await installFiles(dataDir, io.dataFiles);
+    const { rows, what } = await read(dataDir);
+    const count = await replaceRows(await io.database(), table, dataset, rows, io.signal);
+    io.log(`${count} ${what}`);
+  },
+  installMeta: installMetaRow,
+  async uninstall(dataset, io) {
+    await removeRows(await io.database(), table, dataset, io.signal);
+    await removeMetaRow(dataset, io);
+  },
+});
+
 /** Replaces all rows of the dataset in one transaction. Returns the new number of rows. */
-export async function replaceRows(
+async function replaceRows(
   db: SampleDatabase,
   table: RowTable,
   dataset: string,
-  rows: AsyncIterable<readonly Value[]> | Iterable<readonly Value[]>,
+  rows: Rows,
   signal: AbortSignal,
 ): Promise<number> {
   await ensureTable(db, table, signal);
@@ -54,12 +77,7 @@ export async function replaceRows(
 }
 
 /** Removes all rows of the dataset. Does nothing if the table does not exist. */
-export async function removeRows(
-  db: SampleDatabase,
-  table: RowTable,
-  dataset: string,
-  signal: AbortSignal,
-): Promise<void> {
+async function removeRows(db: SampleDatabase, table: RowTable, dataset: string, signal: AbortSignal): Promise<void> {
   if (!(await tableExists(db, table))) return;
   await db.transaction((sql) => sql.query(`delete from ${table.name} where dataset_id = $1`, [dataset]), signal);
 }
@@ -97,9 +115,7 @@ async function insert(
   );
 }
 
-async function* batches(
-  rows: AsyncIterable<readonly Value[]> | Iterable<readonly Value[]>,
-): AsyncGenerator<readonly (readonly Value[])[]> {
+async function* batches(rows: Rows): AsyncGenerator<readonly (readonly Value[])[]> {
   let batch: (readonly Value[])[] = [];
   let bytes = 0;
   for await (const row of rows) {

@@ -5,15 +5,7 @@ import { extname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { csvLine, delimitedRows, ownRows } from './delimited.ts';
-import {
-  installFiles,
-  installMetaRow,
-  type RowTable,
-  removeMetaRow,
-  removeRows,
-  replaceRows,
-  soleFile,
-} from './installed-dataset.ts';
+import { installing, type RowTable, soleFile } from './installed-dataset.ts';
 import type { DelimitedRow } from './row-parser.ts';
 import { Faults, LIMITS, Refusal, type SamplePlugin, shown, shownShort, tooMany } from './sample.ts';
 import { sayConverted } from './text-encoding.ts';
@@ -46,19 +38,10 @@ export const isasimple: SamplePlugin = {
     // A study table has no dependencies.
   },
 
-  async installData(dataset, dataDir, io) {
-    await installFiles(dataDir, io.dataFiles);
-    const rows = numberedRows(ownRows(join(dataDir, OUTPUT), OUTPUT, LIMITS));
-    const count = await replaceRows(await io.database(), TABLE, dataset, rows, io.signal);
-    io.log(`${count} rows`);
-  },
-
-  installMeta: installMetaRow,
-
-  async uninstall(dataset, io) {
-    await removeRows(await io.database(), TABLE, dataset, io.signal);
-    await removeMetaRow(dataset, io);
-  },
+  ...installing(TABLE, async (dataDir) => ({
+    rows: numberedRows(ownRows(join(dataDir, OUTPUT), OUTPUT, LIMITS)),
+    what: 'rows',
+  })),
 };
 
 /** The lines of the table as CSV. Throws after the last row if any row does not fit. */

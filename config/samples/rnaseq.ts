@@ -5,16 +5,7 @@
 import { open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { delimitedRows, tabRows } from './delimited.ts';
-import {
-  exportFiles,
-  installFiles,
-  installMetaRow,
-  listFiles,
-  type RowTable,
-  removeMetaRow,
-  removeRows,
-  replaceRows,
-} from './installed-dataset.ts';
+import { exportFiles, installing, listFiles, type RowTable } from './installed-dataset.ts';
 import type { DelimitedRow } from './row-parser.ts';
 import {
   bytesOf,
@@ -147,19 +138,10 @@ export const rnaseq: SamplePlugin = {
       throw new Refusal([`RNA-Seq data belong to exactly one genome; the dataset names ${dependencies.length}`]);
   },
 
-  async installData(dataset, dataDir, io) {
-    await installFiles(dataDir, io.dataFiles);
+  ...installing(TABLE, async (dataDir) => {
     const { entries } = await readUpload(dataDir);
-    const count = await replaceRows(await io.database(), TABLE, dataset, allRows(dataDir, entries), io.signal);
-    io.log(`${count} values of ${entries.length} samples`);
-  },
-
-  installMeta: installMetaRow,
-
-  async uninstall(dataset, io) {
-    await removeRows(await io.database(), TABLE, dataset, io.signal);
-    await removeMetaRow(dataset, io);
-  },
+    return { rows: allRows(dataDir, entries), what: `values of ${entries.length} samples` };
+  }),
 };
 
 interface Upload {

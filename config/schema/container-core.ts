@@ -11,7 +11,6 @@ import {
   flag,
   formed,
   integer,
-  type Loaded,
   list,
   oneOrEach,
   optional,
@@ -234,4 +233,3 @@ export const containerCore = section('The process: authentication, listeners, sh
     level: choice('Minimum level that is logged.', LOG_LEVELS, { default: 'info', 'x-live': 'log-level' }),
   }),
 });
-export type HttpConfiguration = Loaded<typeof http>;

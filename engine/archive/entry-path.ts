@@ -9,7 +9,7 @@ const MAX_SEGMENT_BYTES = 255;
 /** No real data is nested deeper; the bound limits the work per name. */
 const MAX_DEPTH = 64;
 
-export type PathCheck =
+type PathCheck =
   | { readonly path: string }
   /** Files that desktops add (engine/model/file-name.ts), and the root itself (`./`). */
   | { readonly dropped: 'junk' | 'root' }

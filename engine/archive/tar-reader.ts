@@ -6,11 +6,10 @@ import { createGunzip, type Gunzip } from 'node:zlib';
 import { decodeUtf8, foreignNameFault, quoteBytes } from '../model/utf8.ts';
 import { defect, rejected } from '../runtime/failure.ts';
 import type { ArchiveEntry, ReadOptions } from './archive-entry.ts';
-import { archiveFault } from './archive-fault.ts';
 import { InflateBudget } from './archive-limits.ts';
 import { checkEntryPath, EntryNames, quoteEntry, withSlashes } from './entry-path.ts';
 import { TarEntries, type TarEntry } from './tar-entries.ts';
-import { zlibChunks } from './zlib-chunks.ts';
+import { archiveFault, zlibChunks } from './zlib-chunks.ts';
 
 /** Large, because the inflating thread waits for this one at each chunk. */
 const CHUNK_BYTES = 1024 * 1024;

@@ -4,8 +4,7 @@
 
 import { createGzip } from 'node:zlib';
 import type { ArchiveSource, WrittenArchive } from './archive-entry.ts';
-import { writeArchive } from './archive-output.ts';
-import { sourceChunks } from './source-body.ts';
+import { sourceChunks, writeArchive } from './archive-output.ts';
 import { padding, RECORD_BYTES } from './tar-entries.ts';
 import { ZLIB_CHUNK_BYTES, zlibChunks } from './zlib-chunks.ts';
 

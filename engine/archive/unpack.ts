@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { dirname, resolve, sep } from 'node:path';
 import type { FileEntry } from '../model/metadata.ts';
-import { defect, rejected, transient } from '../runtime/failure.ts';
+import { codeOf, defect, rejected, transient } from '../runtime/failure.ts';
 import type { ArchiveEntry } from './archive-entry.ts';
 import { quoteEntry } from './entry-path.ts';
 
@@ -87,8 +87,4 @@ function fault(error: unknown, path: string): unknown {
   if (error instanceof Error && 'syscall' in error)
     return transient(`writing entry ${quoteEntry(path)}: ${error.message}`, { cause: error });
   return error;
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }

@@ -10,14 +10,11 @@ import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib';
 import { type Entry, fromRandomAccessReaderPromise, type ZipFile } from 'yauzl';
 import { decodeUtf8, foreignNameFault, onlyIn437, quoteBytes } from '../model/utf8.ts';
 import { rejected } from '../runtime/failure.ts';
-import type { ArchiveEntry, ReadOptions } from './archive-entry.ts';
-import { archiveFault } from './archive-fault.ts';
-import { detectArchive, MAGIC_BYTES } from './archive-kind.ts';
+import { type ArchiveEntry, type ArchiveNotes, detectArchive, MAGIC_BYTES, type ReadOptions } from './archive-entry.ts';
 import { InflateBudget, tooManyEntries } from './archive-limits.ts';
-import type { ArchiveNotes } from './archive-notes.ts';
 import { checkEntryPath, EntryNames, quoteEntry, withSlashes } from './entry-path.ts';
 import { ZipFileReader } from './zip-file-reader.ts';
-import { zlibChunks } from './zlib-chunks.ts';
+import { archiveFault, zlibChunks } from './zlib-chunks.ts';
 
 /** A file's place in the archive; folders and dropped files have none. */
 interface ZipMember {

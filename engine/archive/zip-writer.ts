@@ -8,11 +8,10 @@
 
 import { crc32, createDeflateRaw, deflateRawSync } from 'node:zlib';
 import type { ArchiveSource, WrittenArchive } from './archive-entry.ts';
-import { type ArchiveOutput, writeArchive } from './archive-output.ts';
-import { sourceChunks, wholeSource } from './source-body.ts';
+import { type ArchiveOutput, sourceChunks, wholeSource, writeArchive } from './archive-output.ts';
 import { ZLIB_CHUNK_BYTES, zlibChunks } from './zlib-chunks.ts';
 
-export interface ZipWriteOptions {
+interface ZipWriteOptions {
   /** 0 stores, 1 is fastest, 9 smallest. */
   readonly level: number;
   /** Writes every header in the zip64 form, which is otherwise used only above 4 GiB. */

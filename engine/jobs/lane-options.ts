@@ -1,8 +1,8 @@
 // The options of a lane: its source, which also receives the outcomes, how many jobs it runs, and what it does with each.
 
 import type { ActorOptions } from '../runtime/actor.ts';
+import type { FailureKind } from '../runtime/failure.ts';
 import type { Metrics } from '../runtime/metrics.ts';
-import type { LaneOutcome } from './lane-metrics.ts';
 
 export interface Completion<Job, Outcome> {
   readonly job: Job;
@@ -44,4 +44,82 @@ export interface LaneOptions<Job, Outcome extends LaneOutcome> extends ActorOpti
   /** How long the job had been claimable when it was claimed; default 0. */
   readonly waitedMs?: (job: Job) => number;
   readonly metrics: Metrics;
+}
+
+// The metrics of a lane, with the label `lane`.
+
+export interface LaneSizes {
+  /** Claimed jobs that wait in the mailbox. */
+  readonly depth: number;
+  readonly capacity: number;
+  readonly inFlight: number;
+  readonly workers: number;
+  /** Results that are not written yet. */
+  readonly unwritten: number;
+}
+
+/** The parts of an outcome that are counted. */
+export interface LaneOutcome {
+  readonly kind: string;
+  /** For a job that will be retried: whether this attempt counts. */
+  readonly countsAttempt?: boolean;
+  /** For a job that is given up: the kind of its failure. */
+  readonly failure?: GivenUp;
+}
+
+type GivenUp = Exclude<FailureKind, 'aborted'>;
+
+export interface LaneMetrics {
+  started(waitedMs: number): void;
+  /** `ranMs` is absent when the job was not started. */
+  finished(outcome: LaneOutcome, ranMs: number | undefined): void;
+  fetched(result: 'ok' | 'failed', claimed: number): void;
+  show(sizes: LaneSizes): void;
+}
+
+const CAUSES = ['failed', 'waiting'] as const;
+const GIVEN_UP: readonly GivenUp[] = ['rejected', 'transient', 'defect'];
+
+export function laneMetrics(metrics: Metrics, lane: string): LaneMetrics {
+  const depth = metrics.gauge('lane_depth', 'Claimed jobs waiting in the mailbox.', ['lane']);
+  const capacity = metrics.gauge('lane_capacity', 'Places in the mailbox.', ['lane']);
+  const inFlight = metrics.gauge('lane_in_flight', 'Jobs being worked on.', ['lane']);
+  const workers = metrics.gauge('lane_workers', 'Jobs that may be worked on at once.', ['lane']);
+  const unwritten = metrics.gauge('lane_unwritten', 'Results waiting to be written.', ['lane']);
+  const wait = metrics.histogram('lane_wait_seconds', 'Time from claimable to start.', ['lane']);
+  const run = metrics.histogram('lane_run_seconds', 'Time a job was worked on.', ['lane']);
+  const jobs = metrics.counter('lane_jobs_total', 'Ends of jobs by outcome.', ['lane', 'outcome']);
+  const claims = metrics.counter('lane_claimed_total', 'Jobs claimed.', ['lane']);
+  const fetches = metrics.counter('lane_fetches_total', 'Round trips to the job source.', ['lane', 'result']);
+  const retries = metrics.counter('lane_retries_total', 'Retries; failed uses up an attempt, waiting does not.', [
+    'lane',
+    'cause',
+  ]);
+  const dead = metrics.counter('lane_dead_total', 'Jobs given up, by kind of failure.', ['lane', 'failure']);
+  // The counters start at zero, so that the first event shows as an increase.
+  for (const cause of CAUSES) retries.inc({ lane, cause }, 0);
+  for (const failure of GIVEN_UP) dead.inc({ lane, failure }, 0);
+  return {
+    started(waitedMs) {
+      wait.observe({ lane }, waitedMs / 1000);
+    },
+    finished(outcome, ranMs) {
+      const { kind, countsAttempt, failure } = outcome;
+      if (ranMs !== undefined) run.observe({ lane }, ranMs / 1000);
+      jobs.inc({ lane, outcome: kind });
+      if (countsAttempt !== undefined) retries.inc({ lane, cause: countsAttempt ? 'failed' : 'waiting' });
+      if (failure !== undefined) dead.inc({ lane, failure });
+    },
+    fetched(result, claimed) {
+      fetches.inc({ lane, result });
+      if (claimed > 0) claims.inc({ lane }, claimed);
+    },
+    show(sizes) {
+      depth.set({ lane }, sizes.depth);
+      capacity.set({ lane }, sizes.capacity);
+      inFlight.set({ lane }, sizes.inFlight);
+      workers.set({ lane }, sizes.workers);
+      unwritten.set({ lane }, sizes.unwritten);
+    },
+  };
 }

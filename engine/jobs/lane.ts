@@ -12,12 +12,18 @@
 
 import { Actor } from '../runtime/actor.ts';
 import { aborted, kindOf, messageOf } from '../runtime/failure.ts';
-import { Notifier } from '../runtime/notifier.ts';
-import { type LaneMetrics, type LaneOutcome, type LaneSizes, laneMetrics } from './lane-metrics.ts';
-import type { LaneBounds, LaneOptions } from './lane-options.ts';
+import { Turns } from '../runtime/fair-share.ts';
+import { Notifier } from '../runtime/wait.ts';
+import {
+  type LaneBounds,
+  type LaneMetrics,
+  type LaneOptions,
+  type LaneOutcome,
+  type LaneSizes,
+  laneMetrics,
+} from './lane-options.ts';
 import { type LanePlaces, LaneTraffic, type Sent } from './lane-traffic.ts';
 import { Mailbox } from './mailbox.ts';
-import { Turns } from './turns.ts';
 
 interface Claimed<Job> {
   readonly job: Job;

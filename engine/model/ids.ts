@@ -88,3 +88,6 @@ export const tenantOfUser = (user: UserId): Tenant => `user ${user}` as Tenant;
 
 /** @param network the address or network that per-address limits count */
 export const tenantOfGuests = (network: string): Tenant => `visitors of ${network}` as Tenant;
+
+/** Name of the program itself as a token issuer, as in `iss` claims. */
+export const LOCAL_ISSUER = 'longshore-local';

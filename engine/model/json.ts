@@ -24,6 +24,10 @@ export function parseJson(text: string): unknown {
   return JSON.parse(text.replace(WITH_NUMBER, '$1"$2"'));
 }
 
+/** True for what JSON calls an object. */
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 const FIELDS = new Set(['owner', 'user', 'userId', 'userID', 'guestID']);
 
 function reviveUserIds(key: string, value: unknown, context: { source?: string }): unknown {

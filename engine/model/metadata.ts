@@ -3,7 +3,7 @@
 
 import { Failure } from '../runtime/failure.ts';
 import { type DatasetId, rootOf, type TargetId, type UserId } from './ids.ts';
-import { parseJson, stringifyJson } from './json.ts';
+import { isObject, parseJson, stringifyJson } from './json.ts';
 import type { StoredVisibility } from './status.ts';
 
 export interface DatasetType {
@@ -209,16 +209,15 @@ export function shortName(metadata: Pick<DatasetMetadata, 'name'>): string {
   return [...metadata.name.trim().replaceAll(/\s+/g, ' ')].slice(0, 20).join('').trim();
 }
 
-function parseObject(text: string, where: string): Record<string, unknown> {
+function parseObject(text: string, where: string): Readonly<Record<string, unknown>> {
   let raw: unknown;
   try {
     raw = parseJson(text);
   } catch (cause) {
     throw new Failure('rejected', `${where}: not JSON`, { cause });
   }
-  if (typeof raw !== 'object' || raw === null || Array.isArray(raw))
-    throw new Failure('rejected', `${where}: not a JSON object`);
-  return raw as Record<string, unknown>;
+  if (!isObject(raw)) throw new Failure('rejected', `${where}: not a JSON object`);
+  return raw;
 }
 
 /** Copies the value without null members and items, at every level. */

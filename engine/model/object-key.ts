@@ -5,6 +5,7 @@
 //   {ownerId}/{datasetId}/shares/{recipientId}/share-offer.json|share-receipt.json
 //   reports/... and handler/...          other services' objects: never a dataset's
 
+import { defect } from '../runtime/failure.ts';
 import { type DatasetId, parseUserId, type UserId } from './ids.ts';
 
 export const DATASET_OBJECTS = [
@@ -83,4 +84,20 @@ function keyBelow({ owner, dataset }: DatasetAddress, rest: string): ObjectKey {
 
 function isOneOf<Item extends string>(items: readonly Item[], text: string): text is Item {
   return (items as readonly string[]).includes(text);
+}
+
+// Which keys objects may have, in every store.
+
+const MAX_KEY_BYTES = 1024;
+
+/**
+ * Keys are relative paths of non-empty segments other than `.` and `..`, at most 1,024 bytes, without NUL. A backslash is an
+ * ordinary character. Any other key is a defect of the caller.
+ */
+export function demandAllowedKey(key: string): void {
+  const segments = key.split('/');
+  const clean = segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..');
+  // UTF-8 encoding would replace a lone surrogate, which changes the key.
+  if (!clean || key.includes('\0') || !key.isWellFormed() || Buffer.byteLength(key) > MAX_KEY_BYTES)
+    throw defect(`object key ${JSON.stringify(key)} is not allowed`);
 }

@@ -4,7 +4,7 @@ import type { CuratedId, Grant, RequestStatus, RestrictionLevel } from '../model
 import type { DatasetId, UserId } from '../model/ids.ts';
 import type { StoredVisibility } from '../model/status.ts';
 import type { Cause } from './access-people.ts';
-import type { GrantedDataset } from './grants.ts';
+import type { GrantedDataset } from './access-requests.ts';
 
 export interface CuratedDataset {
   readonly datasetId: CuratedId;

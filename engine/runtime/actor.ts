@@ -1,4 +1,4 @@
-// Base class of everything that runs. It implements the states of child.ts. A subclass implements two methods:
+// Implements the states of a child for everything in the kernel that runs. A subclass writes two methods:
 //   open(signal)   gets ready. A stop aborts the signal at once. If it throws, it must have cleaned up.
 //   work()         works until `draining`, finishes its work, releases its resources, resolves. Called once after open.
 //
@@ -8,12 +8,36 @@
 //   hurried    shortly before the deadline, or kill: running work must give up; results are still written
 //   ended      deadline or kill: nothing may wait any longer
 
-import type { Child } from './child.ts';
 import { aborted, defect, messageOf } from './failure.ts';
 import { JoinedSignal } from './joined-signal.ts';
 import type { Logger } from './log.ts';
 import type { Clock } from './time.ts';
 import { settledUnless } from './wait.ts';
+
+// The lifecycle contract of everything that runs under the supervisor.
+//
+//   new --start--> running --quiet--> draining --stop(deadline)--> stopped
+// stop, quiet and kill are allowed in every state, any number of times, even before start.
+
+export interface Child {
+  readonly name: string;
+  /** Resolves when ready to work; rejects when it cannot start. Called once. */
+  start(signal: AbortSignal): Promise<void>;
+  /** Takes no new work; running work continues. */
+  quiet(): void;
+  /** Finishes or gives up by `deadline` (ms since 1970) and resolves; never rejects. */
+  stop(deadline: number): Promise<void>;
+  /** Ends at once, even if work is lost. */
+  kill(): void;
+  /** Rejects when a running child crashes; otherwise stays pending forever. The supervisor then restarts the child. */
+  readonly broken: Promise<never>;
+}
+
+/** How the supervisor creates a child; each restart creates a new one. */
+export interface ChildSpec {
+  readonly name: string;
+  readonly create: () => Child;
+}
 
 export interface ActorOptions {
   readonly name: string;

@@ -12,7 +12,7 @@ import type { Clock } from './time.ts';
 
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
-export interface BreakerOptions {
+interface BreakerOptions {
   /** Failures in a row that open it. */
   readonly failures: number;
   readonly probeMs: number;

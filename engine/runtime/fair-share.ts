@@ -1,11 +1,11 @@
 // Fair share between tenants. A tenant is a user, or all guests of one address. All queues have the same rules:
 //   hold   a tenant holds at most all workers but one, and nothing in memory; its other jobs stay unclaimed
 //   claim  a tenant that has half of the workers gets more only when no others wait
-//   begin  the next job in memory to start is the first one of the tenant whose turn it is (turns.ts)
+//   begin  of the jobs in memory, the next to start is the first of the tenant whose turn it is (`Turns`)
 // So while one tenant fills a lane, the job of another tenant starts at once. In a lane with a single worker it is the next to
 // start. It must not have to wait for a running job, which may take as long as the server behind a user's URL.
 
-export interface SharedPlaces<Tenant extends string> {
+interface SharedPlaces<Tenant extends string> {
   readonly workers: number;
   /** Number of jobs that the lane could take now. */
   readonly room: number;
@@ -15,7 +15,7 @@ export interface SharedPlaces<Tenant extends string> {
   readonly left?: readonly Tenant[];
 }
 
-export interface FairShare<Tenant extends string> {
+interface FairShare<Tenant extends string> {
   /** Jobs to claim now. Small enough that no tenant exceeds its share. */
   readonly limit: number;
   /** Tenants that hold their share. */
@@ -34,4 +34,28 @@ export function fairShare<Tenant extends string>(places: SharedPlaces<Tenant>): 
   for (const tenant of places.left ?? []) counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
   const crowded = [...counts].filter(([, count]) => count >= Math.ceil(workers / 2)).sort(([, a], [, b]) => a - b);
   return { limit: Math.min(room, share - most), withheld, crowded: crowded.map(([tenant]) => tenant) };
+}
+
+// Decides whose turn it is: the tenant with the fewest running jobs; among equals, the one whose last job started longest ago.
+
+/** Number of tenants remembered. A forgotten tenant counts as one that never started a job. */
+const REMEMBERED = 1_000;
+/** More than the number of turns in the life of a process. */
+const FIRST = 2 ** 40;
+
+export class Turns {
+  readonly #lastBegun = new Map<string, number>();
+  #turn = 0;
+
+  began(tenant: string): void {
+    this.#lastBegun.delete(tenant);
+    this.#lastBegun.set(tenant, ++this.#turn);
+    const [oldest] = this.#lastBegun.keys();
+    if (this.#lastBegun.size > REMEMBERED && oldest !== undefined) this.#lastBegun.delete(oldest);
+  }
+
+  /** It is the turn of the tenant with the lowest rank. */
+  rankOf(tenant: string, running: number): number {
+    return running * FIRST + (this.#lastBegun.get(tenant) ?? 0);
+  }
 }

@@ -5,7 +5,7 @@
 import * as prometheus from 'prom-client';
 import { defect } from './failure.ts';
 
-export type Labels<L extends string> = { readonly [K in L]: string };
+type Labels<L extends string> = { readonly [K in L]: string };
 
 export interface Counter<L extends string> {
   inc(labels: Labels<L>, by?: number): void;
@@ -15,12 +15,12 @@ export interface Gauge<L extends string> {
   set(labels: Labels<L>, value: number): void;
 }
 
-export interface Histogram<L extends string> {
+interface Histogram<L extends string> {
   observe(labels: Labels<L>, value: number): void;
 }
 
 /** Upper bounds in seconds, from a thread's answer to an hour-long import. */
-export const DURATION_BUCKETS: readonly number[] = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1800, 3600];
+const DURATION_BUCKETS: readonly number[] = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1800, 3600];
 
 const PREFIX = 'longshore_';
 const SCALED_UNIT = /_(ms|millis|milliseconds|minutes|hours|days|kb|mb|kilobytes|megabytes|percent)(?=_|$)/;

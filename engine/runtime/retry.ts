@@ -44,7 +44,7 @@ export const RETRIES = {
 /** From 0 (included) to 1 (excluded), like Math.random. */
 export type Random = () => number;
 
-export type Retry =
+type Retry =
   | { readonly kind: 'again'; readonly delayMs: number; readonly countsAttempt: boolean }
   | { readonly kind: 'give-up' };
 

@@ -6,7 +6,7 @@ import type { Logger } from './log.ts';
 import type { Clock } from './time.ts';
 import { settledWithin } from './wait.ts';
 
-export interface ScopeOptions {
+interface ScopeOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /** Time limit for closing each resource; default 5 s. */

@@ -1,7 +1,7 @@
 // Limits concurrency to a number of places. Waiters of one tenant get places in the order of their requests. Among tenants, the
-// one whose turn it is comes first (turns.ts).
+// turn it is comes first (fair-share.ts).
 
-import { Turns } from '../jobs/turns.ts';
+import { Turns } from './fair-share.ts';
 
 interface Waiter {
   readonly tenant: string;

@@ -3,7 +3,7 @@
 //   a second signal           exits at once with code 128 + signal number
 // Shutdown never takes longer than grace + 5 s: a guard exits the process when something outlasts its deadline.
 
-import type { Child } from './child.ts';
+import type { Child } from './actor.ts';
 import { aborted, messageOf } from './failure.ts';
 import type { Logger } from './log.ts';
 import type { Clock } from './time.ts';
@@ -15,7 +15,7 @@ export interface SignalSource {
   exit(code: number): void;
 }
 
-export interface ShutdownOptions {
+interface ShutdownOptions {
   readonly process: Pick<SignalSource, 'exit'>;
   /** The started supervision tree. */
   readonly child: Child;

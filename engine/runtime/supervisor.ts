@@ -6,20 +6,19 @@
 //   it cannot start         transient: retried like a restart, while the next ones start; otherwise the start fails
 // Transient failures do not count towards "too often", because we wait for unavailable dependencies.
 
-import { Actor, type ActorOptions } from './actor.ts';
-import type { Child, ChildSpec } from './child.ts';
+import { Actor, type ActorOptions, type Child, type ChildSpec } from './actor.ts';
 import { aborted, defect, kindOf, messageOf } from './failure.ts';
 import type { Counter, Metrics } from './metrics.ts';
 import { Backoff, DELAYS, type Delays } from './retry.ts';
 import { settledWithin, unlessAborted } from './wait.ts';
 
 /** The delays are those between restarts. */
-export interface RestartPolicy extends Delays {
+interface RestartPolicy extends Delays {
   readonly restarts: number;
   readonly periodMs: number;
 }
 
-export const DEFAULT_RESTARTS: RestartPolicy = { restarts: 5, periodMs: 60_000, ...DELAYS.child };
+const DEFAULT_RESTARTS: RestartPolicy = { restarts: 5, periodMs: 60_000, ...DELAYS.child };
 
 export interface SupervisorOptions extends ActorOptions {
   readonly children: readonly ChildSpec[];

@@ -8,11 +8,9 @@ import { Actor, type ActorOptions } from './actor.ts';
 import { aborted, kindOf, messageOf, transient } from './failure.ts';
 import { JoinedSignal } from './joined-signal.ts';
 import { LiveSetting } from './live-setting.ts';
-import type { Metrics } from './metrics.ts';
-import { Notifier } from './notifier.ts';
+import type { Gauge, Metrics } from './metrics.ts';
 import type { Random } from './retry.ts';
-import { type DaemonMetrics, daemonMetrics } from './timer-metrics.ts';
-import { settledUnless, unlessAborted } from './wait.ts';
+import { Notifier, settledUnless, unlessAborted } from './wait.ts';
 
 /** Leadership: the right to run. Disposing gives it up. */
 export interface Leadership extends AsyncDisposable {
@@ -22,12 +20,18 @@ export interface Leadership extends AsyncDisposable {
 
 export type Run<Result> = (signal: AbortSignal) => Promise<Result>;
 
-export type RunReport<Result> =
+type RunReport<Result> =
   | { readonly kind: 'done'; readonly result: Result }
   /** Another process leads; request the run there. */
   | { readonly kind: 'not-leader' };
 
-export interface TimerOptions<Result> extends ActorOptions {
+/** What a daemon is given besides its work. */
+export interface TimerParts extends Omit<ActorOptions, 'name'> {
+  readonly metrics: Metrics;
+  readonly random?: Random;
+}
+
+export interface TimerOptions<Result> extends TimerParts, ActorOptions {
   /** From the start of one run to the start of the next; missed runs are skipped. May change while the daemon runs. */
   readonly periodMs: number | LiveSetting<number>;
   /** How much the period varies in both directions, as a fraction from 0 to 1; default 0.1. */
@@ -37,8 +41,6 @@ export interface TimerOptions<Result> extends ActorOptions {
   readonly runOnce: Run<Result>;
   /** Returns leadership, or undefined while another process leads. Without this function, every process runs. */
   readonly lead?: (signal: AbortSignal) => Promise<Leadership | undefined>;
-  readonly metrics: Metrics;
-  readonly random?: Random;
 }
 
 interface Order<Result> {
@@ -181,3 +183,39 @@ export class Timer<Result> extends Actor {
     }
   }
 }
+
+// The metrics of a daemon, with the label `daemon`.
+
+const RESULTS = ['done', 'failed', 'aborted'] as const;
+type RunResult = (typeof RESULTS)[number];
+
+interface DaemonMetrics {
+  /** Instants in ms since 1970. */
+  ran(result: RunResult, begun: number, ended: number): void;
+  leads(leading: boolean): void;
+}
+
+function daemonMetrics(metrics: Metrics, daemon: string): DaemonMetrics {
+  const runs = metrics.counter('daemon_runs_total', 'Runs by result.', ['daemon', 'result']);
+  const last = metrics.gauge('daemon_last_run_timestamp_seconds', 'End of the last run, whatever its result.', [
+    'daemon',
+  ]);
+  const seconds = metrics.histogram('daemon_run_seconds', 'Duration of a run.', ['daemon']);
+  const success = metrics.gauge('daemon_last_success_timestamp_seconds', 'End of the last good run.', ['daemon']);
+  const leader = leaderGauge(metrics);
+  // The counters start at zero, so that the first event shows as an increase.
+  for (const result of RESULTS) runs.inc({ daemon, result }, 0);
+  return {
+    ran(result, begun, ended) {
+      runs.inc({ daemon, result });
+      seconds.observe({ daemon }, (ended - begun) / 1000);
+      last.set({ daemon }, ended / 1000);
+      if (result === 'done') success.set({ daemon }, ended / 1000);
+    },
+    leads: (leading) => leader.set({ daemon }, leading ? 1 : 0),
+  };
+}
+
+/** 1 while this process leads the daemon. */
+export const leaderGauge = (metrics: Metrics): Gauge<'daemon'> =>
+  metrics.gauge('daemon_leader', '1 while this process leads; always 1 where every process runs.', ['daemon']);

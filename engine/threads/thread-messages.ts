@@ -26,7 +26,7 @@ export type TaskAnswer =
   | { readonly kind: 'unready'; readonly failure: WireFailure };
 
 /** A failure as plain data, because the structured clone of an error loses its class and own fields. */
-export interface WireFailure {
+interface WireFailure {
   readonly kind: FailureKind;
   readonly message: string;
   readonly unreachable: boolean;

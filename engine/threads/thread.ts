@@ -7,7 +7,7 @@ import { threadId, workerData } from 'node:worker_threads';
 import { aborted, defect, messageOf } from '../runtime/failure.ts';
 import { ABORT, OWNER, type TaskAnswer, type TaskCall, type TaskMap, toWire, WAITING } from './thread-messages.ts';
 
-export type TaskHandlers<Tasks extends TaskMap<Tasks>, Resources> = {
+type TaskHandlers<Tasks extends TaskMap<Tasks>, Resources> = {
   readonly [K in keyof Tasks]: (
     input: Tasks[K]['input'],
     resources: Resources,

@@ -19,7 +19,7 @@ export interface WorkerPoolOptions extends ActorOptions, ThreadOptions {
   readonly soloThreads?: number;
 }
 
-export interface TaskOptions {
+interface TaskOptions {
   /** True: no other task runs in the same thread at the same time. */
   readonly alone?: boolean;
   readonly signal: AbortSignal;

@@ -10,8 +10,7 @@ import { RESTRICTION_LEVELS } from '../../engine/model/access-request.ts';
 import { readJsonList } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import { Faults } from '../kernel/input/faults.ts';
-import { Type } from '../kernel/openapi/schema-node.ts';
-import { UserIdOutput } from '../kernel/openapi/user-id.ts';
+import { Type, UserIdOutput } from '../kernel/openapi/schema-node.ts';
 import { badRequest } from '../kernel/pipeline/errors.ts';
 
 export interface PatchItem {

@@ -13,9 +13,9 @@ import {
   settleTerms,
 } from '../../engine/model/access-request.ts';
 import type { RequestChange } from '../../engine/ports/access-requests.ts';
-import { characterFault } from '../kernel/input/characters.ts';
 import { describeValue, quote } from '../kernel/input/describe.ts';
 import { Faults } from '../kernel/input/faults.ts';
+import { characterFault } from '../kernel/input/json-schema.ts';
 import { forbidden } from '../kernel/pipeline/errors.ts';
 import { MAX_TEXT, type PatchItem, parseDate } from './bodies.ts';
 

@@ -10,20 +10,18 @@ import {
   type RequestKey,
 } from '../../engine/model/access-request.ts';
 import type { UserId } from '../../engine/model/ids.ts';
+import type { Accounts } from '../../engine/ports/access-people.ts';
 import type { AccessApprovals, EndUsers } from '../../engine/ports/access-requests.ts';
-import type { Accounts } from '../../engine/ports/accounts.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { badRequest, forbidden, type HttpError, notFound } from '../kernel/pipeline/errors.ts';
-import { pageOf, pageParameters } from '../kernel/pipeline/paging.ts';
-import { answer, refusals } from '../kernel/pipeline/responses.ts';
-import type { Route } from '../kernel/pipeline/route.ts';
+import { answer, type Route, refusals } from '../kernel/pipeline/route.ts';
 import { type Actor, type ActorOptions, actorOf, causeOf, governs } from './actor.ts';
 import { askedDataset, askedRequest } from './asked-dataset.ts';
 import { level, PatchItems, paged, readPatch, User } from './bodies.ts';
 import { decidePatch } from './end-user-patch.ts';
-import { emptyListing, type ShownUser, sendPage, showUsers } from './people.ts';
+import { emptyListing, pageOf, pageParameters, type ShownUser, sendPage, showUsers } from './people.ts';
 
 const EndUser = Type.Object({
   user: User,

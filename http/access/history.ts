@@ -3,17 +3,15 @@
 
 import { REQUEST_STATUSES, RESTRICTION_LEVELS } from '../../engine/model/access-request.ts';
 import type { UserId } from '../../engine/model/ids.ts';
+import type { Accounts } from '../../engine/ports/access-people.ts';
 import type { AccessHistory, HistoryEntry } from '../../engine/ports/access-requests.ts';
-import type { Accounts } from '../../engine/ports/accounts.ts';
 import { jsonReport } from '../kernel/answers/json-text.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
-import { pageOf, pageParameters } from '../kernel/pipeline/paging.ts';
-import { answer, refusals } from '../kernel/pipeline/responses.ts';
-import type { Route } from '../kernel/pipeline/route.ts';
+import { answer, type Route, refusals } from '../kernel/pipeline/route.ts';
 import { type ActorOptions, actorOf } from './actor.ts';
 import { count, dateTimeOnly, id } from './bodies.ts';
-import { type ShowUser, showUsers } from './people.ts';
+import { pageOf, pageParameters, type ShowUser, showUsers } from './people.ts';
 
 const inUpperCase = (words: readonly string[]) => Type.Enum(words.map((word) => word.toUpperCase()));
 

@@ -4,8 +4,14 @@
 import { Readable } from 'node:stream';
 import { isEmail } from '../../engine/model/access-mail.ts';
 import { parseUserId, type UserId } from '../../engine/model/ids.ts';
-import type { AccessInvitations, Listing, PageRequest } from '../../engine/ports/access-people.ts';
-import type { Accounts, AddressBook, Profile } from '../../engine/ports/accounts.ts';
+import type {
+  AccessInvitations,
+  Accounts,
+  AddressBook,
+  Listing,
+  PageRequest,
+  Profile,
+} from '../../engine/ports/access-people.ts';
 import { messageOf } from '../../engine/runtime/failure.ts';
 import { flattened, mapped } from '../../engine/runtime/items.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
@@ -15,7 +21,7 @@ import type { AuthSettings } from '../kernel/auth/authenticate.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import type { Faults } from '../kernel/input/faults.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
-import type { RouteParameter } from '../kernel/pipeline/route.ts';
+import type { Query } from '../kernel/pipeline/query.ts';
 
 export interface ShownUser {
   readonly userId: UserId;
@@ -54,23 +60,27 @@ export async function showUsers(
   };
 }
 
+/** Larger numbers would lose digits. */
+const MAX = Number.MAX_SAFE_INTEGER;
 /** No page is longer, whatever the request says; `rows` has the real length. */
 const LONGEST_PAGE = 10_000;
 
-export const pageParameters = (limit: number, maximum = Number.MAX_SAFE_INTEGER): Record<string, RouteParameter> => ({
+/** @param maximum a larger limit is refused */
+export const pageParameters = (limit: number, maximum = MAX) => ({
   limit: {
     description: `At most so many, and never more than ${Math.min(maximum, LONGEST_PAGE)}`,
     schema: { type: 'integer', format: 'int64', minimum: 1, maximum, default: limit },
   },
   offset: {
     description: 'From this one on, counted from 0',
-    schema: { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 },
+    schema: { type: 'integer', format: 'int64', minimum: 0, maximum: MAX, default: 0 },
   },
 });
 
-export function pageOf({ query }: RequestContext, limit: number): PageRequest {
-  return { limit: Math.min(Number(query.limit ?? limit), LONGEST_PAGE), offset: Number(query.offset ?? 0) };
-}
+export const pageOf = ({ limit, offset }: Query, fallback: number): PageRequest => ({
+  limit: Math.min(Number(limit ?? fallback), LONGEST_PAGE),
+  offset: Number(offset ?? 0),
+});
 
 export const emptyListing = (): Listing<never> => ({ items: Readable.from([]), total: 0 });
 

@@ -20,15 +20,14 @@ import type {
   UserStudies,
   UserStudy,
 } from '../../engine/ports/access-datasets.ts';
-import type { Grants } from '../../engine/ports/grants.ts';
+import type { Grants } from '../../engine/ports/access-requests.ts';
 import { startingWith } from '../../engine/runtime/items.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { jsonMapReport } from '../kernel/answers/json-text.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { notFound } from '../kernel/pipeline/errors.ts';
-import { answer, refusals } from '../kernel/pipeline/responses.ts';
-import type { Route } from '../kernel/pipeline/route.ts';
+import { answer, type Route, refusals } from '../kernel/pipeline/route.ts';
 import { registered } from './actor.ts';
 import type { StudyIds } from './asked-dataset.ts';
 

@@ -2,20 +2,17 @@
 // managers change it.
 
 import type { AccessCatalogue } from '../../engine/ports/access-datasets.ts';
-import type { AccessInvitations, AccessProviders } from '../../engine/ports/access-people.ts';
-import type { Accounts, AddressBook } from '../../engine/ports/accounts.ts';
+import type { AccessInvitations, AccessProviders, Accounts, AddressBook } from '../../engine/ports/access-people.ts';
 import { jsonBody } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { badRequest, conflict, forbidden, notFound, tooMany } from '../kernel/pipeline/errors.ts';
-import { pageOf, pageParameters } from '../kernel/pipeline/paging.ts';
-import { answer, refusals } from '../kernel/pipeline/responses.ts';
-import type { Route } from '../kernel/pipeline/route.ts';
+import { answer, type Route, refusals } from '../kernel/pipeline/route.ts';
 import { type Actor, type ActorOptions, actorOf, causeOf, demandGoverning } from './actor.ts';
 import { askedDataset, isAskable } from './asked-dataset.ts';
 import { CLOSED, documented, id, PatchItems, paged, readFlagPatch, User } from './bodies.ts';
-import { emptyListing, findInvitee, readInvitee, rowId, sendPage } from './people.ts';
+import { emptyListing, findInvitee, pageOf, pageParameters, readInvitee, rowId, sendPage } from './people.ts';
 
 const NewProvider = Type.Object(
   {

@@ -2,19 +2,16 @@
 // a first owner can be added. The last owner cannot be removed.
 
 import { parseUserId } from '../../engine/model/ids.ts';
-import type { AccessStaff, StaffChange } from '../../engine/ports/access-people.ts';
-import type { Accounts } from '../../engine/ports/accounts.ts';
+import type { AccessStaff, Accounts, StaffChange } from '../../engine/ports/access-people.ts';
 import { jsonBody } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { conflict, notFound } from '../kernel/pipeline/errors.ts';
-import { pageOf, pageParameters } from '../kernel/pipeline/paging.ts';
-import { answer, refusals } from '../kernel/pipeline/responses.ts';
-import type { Route } from '../kernel/pipeline/route.ts';
+import { answer, type Route, refusals } from '../kernel/pipeline/route.ts';
 import { type ActorOptions, actorOf, causeOf, demandOwner, demandStaff } from './actor.ts';
 import { documented, id, PatchItems, paged, readFlagPatch, User } from './bodies.ts';
-import { rowId, sendPage } from './people.ts';
+import { pageOf, pageParameters, rowId, sendPage } from './people.ts';
 
 const NewStaff = Type.Object({ userId: Type.Unknown(), isOwner: Type.Boolean() });
 

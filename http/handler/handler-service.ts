@@ -5,19 +5,19 @@ import type { IncomingMessage } from 'node:http';
 import { HANDLER_STATUS, type JobRegistration, parseJobId } from '../../engine/model/handler-job.ts';
 import type { UserId } from '../../engine/model/ids.ts';
 import type { Traceparent } from '../../engine/model/traceparent.ts';
-import type { HandlerJob, HandlerJobs } from '../../engine/ports/handler-jobs.ts';
 import type {
   HandlerCounter,
+  HandlerJob,
+  HandlerJobs,
   HandlerPlace,
   HandlerPlaces,
   HandlerRun,
   HandlerRuns,
   JobEnd,
   ReceivedPackage,
-} from '../../engine/ports/handler-runs.ts';
-import { Failure, messageOf } from '../../engine/runtime/failure.ts';
+} from '../../engine/ports/handler-jobs.ts';
+import { Failure, messageOf, publicMessage } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
-import { publicMessage } from '../../engine/runtime/public-message.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
 import { badRequest, conflict, notFound, tooMany, unavailable } from '../kernel/pipeline/errors.ts';
@@ -38,14 +38,14 @@ interface Upload {
   readonly received: ReceivedPackage;
 }
 
-export interface HandlerServiceOptions {
+interface HandlerServiceOptions {
   /** How long a job may wait for its upload. */
   readonly awaitingMs: number;
   /** Bound on the stored results of one owner. Once it is reached, the owner's uploads are refused. */
   readonly maxKeptBytes: number;
 }
 
-export interface HandlerServiceParts {
+interface HandlerServiceParts {
   readonly jobs: HandlerJobs;
   readonly lane: () => HandlerPlaces;
   readonly runs: HandlerRuns;

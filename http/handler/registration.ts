@@ -2,14 +2,19 @@
 
 import type { IncomingMessage } from 'node:http';
 import { hiddenCharacter, hiddenWords } from '../../engine/model/file-name.ts';
-import { HANDLER_ORIGINS, type HandlerOrigin, type JobRegistration } from '../../engine/model/handler-job.ts';
-import { optionLike } from '../../engine/model/handler-template.ts';
+import {
+  HANDLER_ORIGINS,
+  type HandlerOrigin,
+  type JobRegistration,
+  optionLike,
+} from '../../engine/model/handler-job.ts';
 import { parseUserId, type UserId } from '../../engine/model/ids.ts';
+import { isObject } from '../../engine/model/json.ts';
 import { decodeDocument } from '../../engine/model/utf8.ts';
 import { isJsonType, parseJsonText, readBytes } from '../kernel/bodies/body.ts';
 import { badRequest, HttpError } from '../kernel/pipeline/errors.ts';
 
-export const MAX_METADATA_BYTES = 1024 * 1024;
+const MAX_METADATA_BYTES = 1024 * 1024;
 const MIN_NAME = 3;
 
 /** Faults by key. Several faults of a key are joined into one text. */
@@ -49,8 +54,7 @@ export async function readRegistration(
     throw error instanceof HttpError ? badRequest(error.message) : error;
   });
   const value = parseJsonText(bytes, 'the body');
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw badRequest('the body is not a JSON object');
+  if (!isObject(value)) throw badRequest('the body is not a JSON object');
   // Our parser turns user ids into strings. Only JSON.parse shows whether `owner` was a number.
   const bare = JSON.parse(decodeDocument(bytes) ?? '') as Record<string, unknown>;
   return registrationOf(
@@ -142,11 +146,11 @@ function originOf(value: unknown, faults: Faults): { readonly origin?: HandlerOr
 
 function paramsOf(value: unknown, faults: Faults): { readonly handlerParams?: Readonly<Record<string, string>> } {
   if (value === undefined) return {};
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     faults.add('handlerParams', 'must be an object');
     return {};
   }
-  const params = Object.entries(value as Fields).flatMap(([name, param]): (readonly [string, string])[] => {
+  const params = Object.entries(value).flatMap(([name, param]): (readonly [string, string])[] => {
     const key = `handlerParams.${name}`;
     if (typeof param === 'number' || typeof param === 'boolean') return [[name, String(param)]];
     if (typeof param !== 'string') {

@@ -2,7 +2,7 @@
 
 import { create as contentDisposition } from 'content-disposition';
 import { HANDLER_STATUS, handlerResultKey } from '../../engine/model/handler-job.ts';
-import type { HandlerCounter } from '../../engine/ports/handler-runs.ts';
+import type { HandlerCounter } from '../../engine/ports/handler-jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import { transient } from '../../engine/runtime/failure.ts';
 import { sendObject } from '../kernel/answers/download.ts';
@@ -14,6 +14,7 @@ import type { Route, RouteResponse } from '../kernel/pipeline/route.ts';
 import {
   type HandlerOptions,
   HEALTH_SCHEMA,
+  healthDocument,
   INVALID_SCHEMA,
   METADATA_SCHEMA,
   OPTIONS_SCHEMA,
@@ -24,11 +25,10 @@ import {
   statusDocument,
 } from './documents.ts';
 import type { HandlerService } from './handler-service.ts';
-import { healthDocument } from './health.ts';
 import { invalidJob, readRegistration } from './registration.ts';
 import { badFormat, FORM, UPLOAD_TYPES } from './upload-body.ts';
 
-export interface HandlerRoutesParts {
+interface HandlerRoutesParts {
   readonly service: HandlerService;
   readonly options: HandlerOptions;
   /** The token required by `/job/*`; absent = none is required. */

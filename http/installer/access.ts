@@ -5,9 +5,9 @@
 import { type DatasetId, parseDatasetId, type UserId } from '../../engine/model/ids.ts';
 import { originalOf } from '../../engine/model/metadata.ts';
 import { isDeleted, readsFiles, readsMetadata } from '../../engine/model/status.ts';
+import type { Grants } from '../../engine/ports/access-requests.ts';
 import type { DatasetRecord } from '../../engine/ports/catalog.ts';
 import type { DatasetQueries, ShareRecord, ViewedDataset } from '../../engine/ports/dataset-queries.ts';
-import type { Grants } from '../../engine/ports/grants.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { forbidden, gone, type HttpError, notFound } from '../kernel/pipeline/errors.ts';

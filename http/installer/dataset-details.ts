@@ -7,13 +7,12 @@ import type { ApiVersion } from '../../engine/model/api-version.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { UserId } from '../../engine/model/ids.ts';
 import { type DatasetMetadata, shortName } from '../../engine/model/metadata.ts';
-import type { Accounts } from '../../engine/ports/accounts.ts';
+import type { Accounts } from '../../engine/ports/access-people.ts';
 import type { InstallRecord } from '../../engine/ports/catalog.ts';
 import type { DatasetQueries, RelatedDataset, ViewedDataset } from '../../engine/ports/dataset-queries.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
-import { answer, refusals } from '../kernel/pipeline/responses.ts';
-import type { Route } from '../kernel/pipeline/route.ts';
+import { answer, type Route, refusals } from '../kernel/pipeline/route.ts';
 import { findOrMoved } from './access.ts';
 import { datasetTag } from './dataset-edit.ts';
 import {

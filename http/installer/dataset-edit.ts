@@ -15,7 +15,7 @@ import type { ShareRecord } from '../../engine/ports/dataset-queries.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import { defect, messageOf } from '../../engine/runtime/failure.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';
-import { tagOf } from '../kernel/answers/conditional.ts';
+import { tagOf } from '../kernel/answers/download.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { forbidden, type HttpError, preconditionFailed, tooEarly, unavailable } from '../kernel/pipeline/errors.ts';

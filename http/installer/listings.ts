@@ -5,13 +5,12 @@
 import type { Static } from 'typebox';
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { TargetId, UserId } from '../../engine/model/ids.ts';
-import type { Accounts } from '../../engine/ports/accounts.ts';
+import type { Accounts } from '../../engine/ports/access-people.ts';
 import type { DatasetQueries, ListedDataset, ListFilter, Ownership } from '../../engine/ports/dataset-queries.ts';
 import { flattened, type Items, mapped } from '../../engine/runtime/items.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
-import { answer, refusals } from '../kernel/pipeline/responses.ts';
-import type { Route } from '../kernel/pipeline/route.ts';
+import { answer, type Route, refusals } from '../kernel/pipeline/route.ts';
 import {
   DatasetTypeOutput,
   Datetime,

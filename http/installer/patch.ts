@@ -11,8 +11,7 @@ import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import { readJson } from '../kernel/bodies/body.ts';
 import type { FaultSink } from '../kernel/input/faults.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
-import { refusals } from '../kernel/pipeline/responses.ts';
-import type { Route } from '../kernel/pipeline/route.ts';
+import { type Route, refusals } from '../kernel/pipeline/route.ts';
 import {
   demandLasting,
   ifMatch,
@@ -23,7 +22,7 @@ import {
   withNewestMetadata,
 } from './dataset-edit.ts';
 import { datasetParam } from './dataset-terms.ts';
-import { checkFiles } from './metadata/file-rules.ts';
+import { checkFiles } from './metadata/details-rules.ts';
 import type { FurtherRules, PatchCheck } from './metadata/patch-check.ts';
 import { type DetailsPatch, PatchDetails, readDetailsPatch } from './metadata/patch-details.ts';
 

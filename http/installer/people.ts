@@ -3,10 +3,9 @@
 import type { Static } from 'typebox';
 import type { UserId } from '../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../engine/model/metadata.ts';
-import type { Accounts, Profile } from '../../engine/ports/accounts.ts';
+import type { Accounts, Profile } from '../../engine/ports/access-people.ts';
 import type { ShareRecord } from '../../engine/ports/dataset-queries.ts';
-import { Type } from '../kernel/openapi/schema-node.ts';
-import { UserIdOutput } from '../kernel/openapi/user-id.ts';
+import { Type, UserIdOutput } from '../kernel/openapi/schema-node.ts';
 
 export const Owner = Type.Object({
   userId: UserIdOutput,

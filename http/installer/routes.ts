@@ -1,11 +1,11 @@
 // The routes of the installer API, and what they depend on.
 
 import type { DataTypes } from '../../engine/model/data-types.ts';
-import type { Accounts } from '../../engine/ports/accounts.ts';
+import type { Accounts } from '../../engine/ports/access-people.ts';
+import type { Grants } from '../../engine/ports/access-requests.ts';
 import type { AuditLog } from '../../engine/ports/audit-log.ts';
 import type { DatasetEdits } from '../../engine/ports/dataset-edits.ts';
 import type { DatasetQueries, DatasetReports } from '../../engine/ports/dataset-queries.ts';
-import type { Grants } from '../../engine/ports/grants.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { JobAdmin, Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
@@ -29,8 +29,7 @@ import { proxyUploadRoute } from './admin/proxy-upload.ts';
 import { purgeDatasetRoute } from './admin/purge-dataset.ts';
 import { detailsRoute, type InstallStatusSource } from './dataset-details.ts';
 import { deleteRoute, undeleteRoute } from './deletion.ts';
-import { downloadRoutes } from './files/downloads.ts';
-import { filesRoute } from './files/files.ts';
+import { downloadRoutes, filesRoute } from './files/files.ts';
 import { folderRoutes } from './files/folder-routes.ts';
 import { storedDocumentRoutes } from './files/stored-documents.ts';
 import { type InstallTargetSettings, InstallTargets } from './install-targets.ts';
@@ -38,8 +37,13 @@ import { communityRoute, listRoute } from './listings.ts';
 import { DetailsCheck } from './metadata/details-check.ts';
 import { PatchCheck } from './metadata/patch-check.ts';
 import { patchRoute } from './patch.ts';
-import { pluginsRoute } from './plugins.ts';
-import { type SelfMetaOptions, type ServiceMetaSettings, selfMetaRoute, serviceMetaRoute } from './service-meta.ts';
+import {
+  pluginsRoute,
+  type SelfMetaOptions,
+  type ServiceMetaSettings,
+  selfMetaRoute,
+  serviceMetaRoute,
+} from './service-meta.ts';
 import { shareOffersRoute, shareRoutes } from './shares.ts';
 import { type CreateOptions, Creation, createRoute } from './uploads/create.ts';
 import { reviseRoute } from './uploads/revise.ts';

@@ -15,7 +15,7 @@ import {
 } from '../../engine/model/metadata.ts';
 import { type ShareObject, shareKey } from '../../engine/model/object-key.ts';
 import { isDeleted } from '../../engine/model/status.ts';
-import type { Accounts } from '../../engine/ports/accounts.ts';
+import type { Accounts } from '../../engine/ports/access-people.ts';
 import type { StoredShare } from '../../engine/ports/catalog.ts';
 import type { DecidedEdit, EditableDataset } from '../../engine/ports/dataset-edits.ts';
 import {
@@ -27,12 +27,10 @@ import {
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import { flattened, type Items, mapped } from '../../engine/runtime/items.ts';
 import { soundJsonBody } from '../kernel/bodies/body.ts';
-import { Type } from '../kernel/openapi/schema-node.ts';
-import { UserIdOutput } from '../kernel/openapi/user-id.ts';
+import { Type, UserIdOutput } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { badRequest, forbidden } from '../kernel/pipeline/errors.ts';
-import { answer, refusals } from '../kernel/pipeline/responses.ts';
-import type { Route } from '../kernel/pipeline/route.ts';
+import { answer, type Route, refusals } from '../kernel/pipeline/route.ts';
 import { noDataset, sightOf } from './access.ts';
 import { demandLasting, editDataset, type OwnerEditOptions, ownerEdit, shareRecords } from './dataset-edit.ts';
 import { DatasetTypeOutput, datasetParam, InstallTargetIds, typeView, VdiId } from './dataset-terms.ts';

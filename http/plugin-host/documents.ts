@@ -1,7 +1,7 @@
 // What the calls of the plugin protocol take and answer, for the documentation at /api.
 
 import { DATASET_ID_TEXT } from '../../engine/model/ids.ts';
-import { MAX_JOB_ID } from '../../engine/model/plugin-protocol.ts';
+import { MAX_JOB_ID } from '../../engine/ports/plugin-client.ts';
 import type { RouteBody, RouteResponse } from '../kernel/pipeline/route.ts';
 
 const text = { type: 'string' } as const;

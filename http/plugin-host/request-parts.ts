@@ -15,7 +15,7 @@ import { badRequest, HttpError } from '../kernel/pipeline/errors.ts';
 export const DOCUMENT_BYTES = 1024 * 1024;
 const PARTS = 1_000;
 
-export interface PartsWanted<Name extends string> {
+interface PartsWanted<Name extends string> {
   /** Parts of JSON; each must come exactly once. */
   readonly documents: readonly Name[];
   /** Documents may be sent as file parts too; the import call never allowed it, and refuses files it does not know. */

@@ -2,10 +2,10 @@
 
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import { type HostReply, PLUGIN_STATUS, SCRIPT_RAN } from '../../engine/model/plugin-protocol.ts';
+import { type HostReply, PLUGIN_STATUS, SCRIPT_RAN } from '../../engine/ports/plugin-client.ts';
 import type { DiskRoom } from '../../engine/ports/storage-room.ts';
-import { Busy } from '../../engine/runtime/busy.ts';
-import { Failure, kindOf, messageOf } from '../../engine/runtime/failure.ts';
+import { Busy, Failure, kindOf, messageOf } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
 import { readJson } from '../kernel/bodies/body.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { HttpError, unavailable } from '../kernel/pipeline/errors.ts';
@@ -22,7 +22,6 @@ import {
   UNINSTALL_BODY,
   VALIDATION,
 } from './documents.ts';
-import type { CallWorkspace, HostedCalls } from './hosted-calls.ts';
 import { DOCUMENT_BYTES, readParts } from './request-parts.ts';
 
 export interface BuildManifest {
@@ -206,4 +205,44 @@ async function send(context: RequestContext, reply: Exclude<HostReply, { kind: '
     default:
       return reply satisfies never;
   }
+}
+
+// What the routes need of the plugin host that runs behind them (actors/plugin-host/plugin-host.ts).
+
+/** The folders of one call. Disposing removes them. */
+interface CallWorkspace extends AsyncDisposable {
+  /** Where the data properties of the call are written. */
+  readonly propertiesDir: string;
+  /** A path in the working directory of the script. */
+  path(...parts: readonly string[]): string;
+}
+
+/** Calls fail as `rejected` if the request is wrong, and with `Busy` if they wait too long for their turn. */
+interface HostedCalls {
+  /** A place for one call, taken before its body is read; throws `Busy`. */
+  admit(): Disposable;
+  /** @param log of the request: what scripts say is logged with its ids */
+  workspace(log?: Logger): Promise<CallWorkspace>;
+  /** The workspace holds `import.zip`. */
+  import(request: { readonly details: string }, workspace: CallWorkspace, signal: AbortSignal): Promise<HostReply>;
+  /** Called with the details of an install-data before its data has arrived: nothing of it has begun yet. */
+  expectInstall(details: string): Promise<void>;
+  /** The workspace holds `install-ready.zip`. */
+  installData(
+    request: { readonly details: string; readonly meta: string; readonly manifest: string },
+    workspace: CallWorkspace,
+    signal: AbortSignal,
+  ): Promise<HostReply>;
+  /** The workspace's properties folder holds the data properties. */
+  installMeta(request: { readonly details: string }, workspace: CallWorkspace, signal: AbortSignal): Promise<HostReply>;
+  /** Copies files from a target that shares the rows. */
+  installFiles(
+    request: { readonly details: string },
+    workspace: CallWorkspace,
+    signal: AbortSignal,
+  ): Promise<HostReply>;
+  /** @param body parsed JSON */
+  uninstall(body: unknown, workspace: CallWorkspace, signal: AbortSignal): Promise<HostReply>;
+  /** Removes files only: another target shares the rows. @param body parsed JSON */
+  uninstallFiles(body: unknown, workspace: CallWorkspace, signal: AbortSignal): Promise<HostReply>;
 }

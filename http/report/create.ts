@@ -1,24 +1,30 @@
 // POST /jobs: requests a report. Equal requests share one job, whoever makes them.
 
-import { checkProgram } from '../../engine/model/report/blast-config.ts';
+import { isObject } from '../../engine/model/json.ts';
+import {
+  BLAST_CONFIG_SCHEMA,
+  type BlastConfig,
+  checkCombination,
+  checkProgram,
+  type FaultSink,
+  type ResolvedConfig,
+  resolveConfig,
+} from '../../engine/model/report/blast-config.ts';
 import { FORMAT_TYPE_NAMES, type FormatType } from '../../engine/model/report/format-types.ts';
 import { parseQueryJobId, type QueryJob } from '../../engine/model/report/query-job.ts';
 import { reportJobId } from '../../engine/model/report/report-job.ts';
-import type { QueryJobs } from '../../engine/ports/blast.ts';
-import type { ReportLink } from '../../engine/ports/report-jobs.ts';
+import type { QueryJobs, ReportLink } from '../../engine/ports/report-jobs.ts';
 import { jsonBody, type ReadBody } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import type { Faults } from '../kernel/input/faults.ts';
+import { compileSchema } from '../kernel/input/json-schema.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { tooMany, unavailable } from '../kernel/pipeline/errors.ts';
-import { answer, refusals } from '../kernel/pipeline/responses.ts';
-import type { Route } from '../kernel/pipeline/route.ts';
-import { type BlastConfigReader, blastConfigReader } from './blast-config.ts';
+import { answer, type Route, refusals } from '../kernel/pipeline/route.ts';
 import { callersCollection, type LookupParts, now } from './job-lookup.ts';
-import { CreateChecks, CreateRequest, CreateResponse } from './schema.ts';
-import { givenMeta } from './user-notes.ts';
+import { CreateChecks, CreateRequest, CreateResponse, givenMeta } from './schema.ts';
 
-export interface ReportLimits {
+interface ReportLimits {
   /** Most jobs that may wait. */
   readonly maxQueued: number;
   /** Most waiting jobs of a user, or of all guests of one address. */
@@ -134,3 +140,33 @@ function askedType(config: unknown): FormatType | undefined {
   const asked = typeof config === 'object' && config !== null && 'formatType' in config ? config.formatType : undefined;
   return FORMAT_TYPE_NAMES.find((name) => name === asked);
 }
+
+// Checks the field `blastConfig` of a request: first each value against the schema, then the combination of values.
+
+const FIELD = 'blastConfig';
+
+/**
+ * Returns the resolved configuration, or undefined after adding faults below `blastConfig`. If the value is null or absent, the
+ * report is pairwise. A field that is null counts as absent (docs/contract/report.md#blast-config).
+ */
+type BlastConfigReader = (value: unknown, faults: FaultSink) => ResolvedConfig | undefined;
+
+export function blastConfigReader(): BlastConfigReader {
+  const check = compileSchema({ type: 'object', properties: { [FIELD]: BLAST_CONFIG_SCHEMA } });
+  return (value, faults) => {
+    const config = withoutNulls(value ?? {});
+    let sound = true;
+    const sink: FaultSink = {
+      add: (path, sentence) => {
+        sound = false;
+        faults.add(path, sentence);
+      },
+    };
+    check({ [FIELD]: config }, sink);
+    if (isObject(config)) checkCombination(config, sink);
+    return sound ? resolveConfig(config as BlastConfig) : undefined;
+  };
+}
+
+const withoutNulls = (value: unknown): unknown =>
+  isObject(value) ? Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null)) : value;

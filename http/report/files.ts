@@ -10,8 +10,7 @@ import type { ReportJob } from '../../engine/ports/report-jobs.ts';
 import { sendObject } from '../kernel/answers/download.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { forbidden, notFound } from '../kernel/pipeline/errors.ts';
-import { answer, refusals } from '../kernel/pipeline/responses.ts';
-import type { Route, RouteParameter } from '../kernel/pipeline/route.ts';
+import { answer, type Route, type RouteParameter, refusals } from '../kernel/pipeline/route.ts';
 import { findJob, hasNoFiles, jobParam, type LookupParts } from './job-lookup.ts';
 import { FileList } from './schema.ts';
 

@@ -1,17 +1,25 @@
 // The report jobs of the caller's collection, and single jobs by id: list, details, notes, removal, requeueing.
 
 import { parseQueryJobId } from '../../engine/model/report/query-job.ts';
-import type { UserMeta } from '../../engine/model/report/report-job.ts';
-import type { ReportCollections } from '../../engine/ports/report-jobs.ts';
-import { jsonBody } from '../kernel/bodies/body.ts';
+import { parseReportJobId, type ReportStatus, type UserMeta } from '../../engine/model/report/report-job.ts';
+import type { ReportCollections, ReportJobs } from '../../engine/ports/report-jobs.ts';
+import { jsonBody, readJsonList } from '../kernel/bodies/body.ts';
+import { Faults } from '../kernel/input/faults.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { forbidden, notFound } from '../kernel/pipeline/errors.ts';
-import { answer, refusals } from '../kernel/pipeline/responses.ts';
-import type { Route } from '../kernel/pipeline/route.ts';
+import { answer, type Route, refusals } from '../kernel/pipeline/route.ts';
 import { type CreateParts, queueIsFull, queueRules, shareIsFull } from './create.ts';
 import { callersCollection, collectorOf, jobIdOf, jobParam, noJob, now } from './job-lookup.ts';
-import { JobDetails, JobList, PatchChecks, PatchRequest } from './schema.ts';
-import { changedMeta } from './user-notes.ts';
+import {
+  changedMeta,
+  JobDetails,
+  JobList,
+  MAX_IDS,
+  PatchChecks,
+  PatchRequest,
+  Statuses,
+  StatusesRequest,
+} from './schema.ts';
 
 export interface JobsParts extends CreateParts {
   readonly collections: ReportCollections;
@@ -171,4 +179,49 @@ async function requeue(context: RequestContext, parts: JobsParts): Promise<void>
     default:
       return answered satisfies never;
   }
+}
+
+/** POST /statuses: how far many jobs are, in one request. */
+export function statusesRoute({ jobs }: { readonly jobs: Pick<ReportJobs, 'statuses'> }): Route {
+  return {
+    method: 'POST',
+    needsNoRoom: true,
+    path: '/statuses',
+    access: 'user-or-guest',
+    operationId: 'getReportStatuses',
+    summary: 'The statuses of jobs by id; what is no id or no job is left out, and nothing counts as an access',
+    body: { description: 'Ids', content: { 'application/json': { ...StatusesRequest } } },
+    responses: {
+      200: answer('By the ids as they were sent', Statuses),
+      ...refusals({
+        400: 'The body is not JSON list, or larger than 512 KiB',
+        415: 'The body is not JSON',
+        422: 'The list is too long',
+      }),
+    },
+    handler: async (context) => {
+      const list = await readJsonList(context.request);
+      if (list.length > MAX_IDS) throw tooMany(list.length);
+      const ids = list.flatMap((text) => {
+        const id = typeof text === 'string' ? parseReportJobId(text) : undefined;
+        return id && typeof text === 'string' ? [[text, id] as const] : [];
+      });
+      const found = await jobs.statuses(
+        ids.map(([, id]) => id),
+        context.signal,
+      );
+      const statuses: Record<string, ReportStatus> = {};
+      for (const [text, id] of ids) {
+        const status = found.get(id);
+        if (status) statuses[text] = status;
+      }
+      await context.json(200, statuses);
+    },
+  };
+}
+
+function tooMany(count: number): Error {
+  const faults = new Faults();
+  faults.add([], `the list has ${count} ids; at most ${MAX_IDS} are allowed`);
+  return faults.refusal();
 }

@@ -4,14 +4,13 @@
 import { parseUserId } from '../../engine/model/ids.ts';
 import type { ReportCollections } from '../../engine/ports/report-jobs.ts';
 import { kindOf } from '../../engine/runtime/failure.ts';
-import type { Caller } from '../kernel/auth/caller.ts';
+import type { Caller } from '../kernel/auth/authenticate.ts';
 import type { TokenVerifier } from '../kernel/auth/tokens.ts';
 import { jsonBody } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { forbidden, HttpError } from '../kernel/pipeline/errors.ts';
-import { refusals } from '../kernel/pipeline/responses.ts';
-import type { Route } from '../kernel/pipeline/route.ts';
+import { type Route, refusals } from '../kernel/pipeline/route.ts';
 import { LinkGuestChecks, LinkGuestRequest } from './schema.ts';
 
 export interface LinkGuestParts {

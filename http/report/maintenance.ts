@@ -4,8 +4,7 @@ import type { FailedReport, ReportExpiry, ReportJobs } from '../../engine/ports/
 import type { Clock } from '../../engine/runtime/time.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { conflict } from '../kernel/pipeline/errors.ts';
-import { answer, refusals } from '../kernel/pipeline/responses.ts';
-import type { Route } from '../kernel/pipeline/route.ts';
+import { answer, type Route, refusals } from '../kernel/pipeline/route.ts';
 import { jobIdOf, jobParam, noJob, now } from './job-lookup.ts';
 import { BrokenJobs } from './schema.ts';
 

@@ -4,10 +4,9 @@ import { type HealthOptions, healthRoute } from '../kernel/pipeline/ops.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { createRoute } from './create.ts';
 import { type FilesParts, fileRoutes } from './files.ts';
-import { type JobsParts, jobRoutes } from './jobs.ts';
+import { type JobsParts, jobRoutes, statusesRoute } from './jobs.ts';
 import { type LinkGuestParts, linkGuestRoute } from './link-guest.ts';
 import { type MaintenanceParts, maintenanceRoutes } from './maintenance.ts';
-import { statusesRoute } from './statuses.ts';
 
 export interface ReportParts extends HealthOptions, JobsParts, FilesParts, Omit<LinkGuestParts, 'collections'> {
   readonly expiry: MaintenanceParts['expiry'];

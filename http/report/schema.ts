@@ -4,7 +4,8 @@
 import type { TSchema } from 'typebox';
 import { BLAST_CONFIG_SCHEMA } from '../../engine/model/report/blast-config.ts';
 import { DEFAULT_FORMAT_TYPE } from '../../engine/model/report/format-types.ts';
-import { REPORT_STATUSES, SUMMARY_CHARACTERS } from '../../engine/model/report/report-job.ts';
+import { REPORT_STATUSES, SUMMARY_CHARACTERS, type UserMetaChange } from '../../engine/model/report/report-job.ts';
+import { withoutNulls } from '../kernel/bodies/body.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 
 const CLOSED = { additionalProperties: false } as const;
@@ -17,7 +18,7 @@ const JobId = Type.String({ minLength: 32, maxLength: 32, pattern: '^[\\dA-Fa-f]
 const Status = Type.Enum([...REPORT_STATUSES]);
 const ResolvedBlastConfig = Type.Unsafe({ ...BLAST_CONFIG_SCHEMA, required: ['formatType'] });
 
-export const UserMeta = Type.Object(
+const UserMeta = Type.Object(
   {
     summary: Type.Optional(Type.String({ maxLength: SUMMARY_CHARACTERS, description: 'One line' })),
     description: Type.Optional(Type.String({ description: 'Of any length' })),
@@ -98,3 +99,14 @@ export const BrokenJobs = Type.Array(
     reason: Type.String(),
   }),
 );
+
+// The notes of users about jobs, as in request bodies. A null field counts as absent, except in a patch, where null clears it.
+
+/** The notes in a checked body, without nulls. */
+export const givenMeta = (value: unknown): UserMetaChange => withoutNulls(metaOf(value)) as UserMetaChange;
+
+/** The notes as a change. Null clears one of the notes, or all of them. */
+export const changedMeta = (value: unknown): UserMetaChange =>
+  value === null ? { summary: null, description: null } : metaOf(value);
+
+const metaOf = (value: unknown): UserMetaChange => (typeof value === 'object' && value !== null ? value : {});

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
-import { planClaim } from '../../actors/jobs/claim-plan.ts';
 import { jobLane } from '../../actors/jobs/job-lane.ts';
+import { planClaim } from '../../actors/jobs/job-source.ts';
 import { DataTypes } from '../../engine/model/data-types.ts';
 import type { JobOutcome } from '../../engine/ports/jobs.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';

@@ -11,7 +11,7 @@ import { PostgresJobAdmin } from '../../engine/adapters/jobs/job-admin-postgres.
 import { RemoteHttp } from '../../engine/adapters/remote/remote-http.ts';
 import { PostgresKeptBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
-import { NO_GRANTS } from '../../engine/ports/grants.ts';
+import { NO_GRANTS } from '../../engine/ports/access-requests.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { installerRoutes } from '../../http/installer/routes.ts';

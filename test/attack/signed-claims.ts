@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { importPKCS8, SignJWT } from 'jose';
-import { LOCAL_ISSUER } from '../../engine/model/local-issuer.ts';
+import { LOCAL_ISSUER } from '../../engine/model/ids.ts';
 
 /** @param keyFile private key of the issuer */
 export async function signedClaims(keyFile: string, user: string, claims: Record<string, unknown>): Promise<string> {

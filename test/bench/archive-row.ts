@@ -38,7 +38,6 @@ export function archiveSites<Made>(
     const site: ArchiveSite = {
       dir,
       archives: threads.archives,
-      packages: threads.packages,
       big: await makeTree(join(dir, 'big'), bigFiles, BIG_BYTES),
       small: await makeTree(join(dir, 'small'), SMALL_FILES, SMALL_BYTES),
       async [Symbol.asyncDispose]() {

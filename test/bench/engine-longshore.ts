@@ -3,8 +3,7 @@
 
 import { jobLane } from '../../actors/jobs/job-lane.ts';
 import { PostgresJobs } from '../../engine/adapters/jobs/jobs-postgres.ts';
-import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';
-import { migrate } from '../../engine/adapters/migrations/migrations.ts';
+import { cacheMigrations, migrate } from '../../engine/adapters/migrations/migrations.ts';
 import { Postgres } from '../../engine/adapters/postgres/postgres.ts';
 import { PostgresInstance } from '../../engine/adapters/postgres/postgres-instance.ts';
 import { DataTypes } from '../../engine/model/data-types.ts';

@@ -1,11 +1,11 @@
 // `containerCore.http` as it is when nothing is configured.
 
-import type { HttpConfiguration } from '../../config/schema/container-core.ts';
+import type { Configuration } from '../../config/configuration.ts';
 
 const SECOND = 1_000;
 const MIB = 1024 * 1024;
 
-export const HTTP_DEFAULTS: HttpConfiguration = {
+export const HTTP_DEFAULTS: Configuration['containerCore']['http'] = {
   bindHost: '127.0.0.1',
   enableCors: false,
   trustProxy: false,

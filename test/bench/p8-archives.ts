@@ -43,8 +43,8 @@ export const rows: readonly BenchRow[] = [
   row('P8c', `a tar.gz of ${BIG_FILES} files of 4 MiB, unpacked and verified`, {
     into: 'folder',
     ways: {
-      ours: ({ packages, tarGz }, target) =>
-        packages.unpack({ file: tarGz, kind: 'tar.gz', dir: target, limits: LIMITS }, signal),
+      ours: ({ archives, tarGz }, target) =>
+        archives.unpack({ file: tarGz, kind: 'tar.gz', dir: target, limits: LIMITS }, signal),
       bsdtar: ({ tarGz }, target) => bsdtarExtract(tarGz, target),
     },
     check: ({ big }, target) => checkTree(target, big),
@@ -61,7 +61,7 @@ export const rows: readonly BenchRow[] = [
   row('P8e', `a tar.gz (level ${LEVEL}) of ${BIG_FILES} files of 4 MiB`, {
     into: 'file',
     ways: {
-      ours: ({ packages, big }, target) => packages.pack({ target, files: big.files }, signal),
+      ours: ({ archives, big }, target) => archives.tarGz(target, big.files, signal),
       bsdtar: ({ big }, target) => bsdtarCreate(big, target, 'gzip', LEVEL),
       pigz: ({ big }, target) => pigzCreate(big, target, LEVEL),
     },
@@ -74,7 +74,8 @@ function unzipping(id: string, title: string, unit: 'MB/s' | 'files/s', tree: (s
   return row(id, title, {
     ...{ unit, tree, into: 'folder' },
     ways: {
-      ours: (site, target) => site.archives.unpack(zipOf(site), target, LIMITS, signal),
+      ours: (site, target) =>
+        site.archives.unpack({ file: zipOf(site), kind: 'zip', dir: target, limits: LIMITS }, signal),
       sevenZip: (site, target) => sevenZipExtract(zipOf(site), target),
       bsdtar: (site, target) => bsdtarExtract(zipOf(site), target),
     },

@@ -3,9 +3,9 @@
 // Timed from the first message handed over to the last, so that joining the group, which waits, counts for nobody.
 
 import { type Consumer, Kafka, logLevel, Partitioners } from 'kafkajs';
-import { takeEvents } from '../../actors/events/event-intake.ts';
 import type { LaneChannels } from '../../actors/events/event-router.ts';
-import type { EventIds } from '../../engine/adapters/events/event-ids.ts';
+import { takeEvents } from '../../actors/events/event-router.ts';
+import type { EventIds } from '../../engine/adapters/events/postgres-log.ts';
 import { KafkaEventLog } from '../../engine/adapters/kafka/kafka-log.ts';
 import { Mailbox } from '../../engine/jobs/mailbox.ts';
 import type { JobRequest, Jobs } from '../../engine/ports/jobs.ts';

@@ -1,7 +1,7 @@
 // What every Accounts does.
 
 import type { Test } from 'tap';
-import type { Accounts, Profile } from '../../engine/ports/accounts.ts';
+import type { Accounts, Profile } from '../../engine/ports/access-people.ts';
 import { newUser } from '../support/dataset-samples.ts';
 
 export function accountsConformance(t: Test, setup: (t: Test) => Promise<Accounts>): void {

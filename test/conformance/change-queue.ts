@@ -1,7 +1,7 @@
 // What every implementation of the change queue does; and what one with a journal, of the directory store, does besides.
 
 import t, { type Test } from 'tap';
-import type { ChangeJournal, JournalEntry } from '../../engine/adapters/events/change-journal.ts';
+import type { ChangeJournal, JournalEntry } from '../../engine/adapters/events/postgres-queue.ts';
 import type { ObjectChange } from '../../engine/model/event.ts';
 import type { ChangeQueue } from '../../engine/ports/event-log.ts';
 import { Batches } from './batches.ts';

@@ -10,7 +10,7 @@ import {
   type QueryJobId,
   type QueryProgram,
 } from '../../engine/model/report/query-job.ts';
-import type { QueryJobs } from '../../engine/ports/blast.ts';
+import type { QueryJobs } from '../../engine/ports/report-jobs.ts';
 
 export interface QueryJobsWorld {
   readonly jobs: QueryJobs;

@@ -3,7 +3,7 @@
 import type { Test } from 'tap';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
-import type { StoreOrdered } from '../../engine/ports/dataset-index.ts';
+import type { StoreOrdered } from '../../engine/ports/catalog.ts';
 
 export interface StoreOrderSetup {
   /** Knows no dataset yet. */

@@ -2,7 +2,7 @@
 
 import type { Test } from 'tap';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
-import type { TargetIndex } from '../../engine/ports/dataset-index.ts';
+import type { TargetIndex } from '../../engine/ports/catalog.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import { metadataOf, newAddress, newUser } from '../support/dataset-samples.ts';
 import { storeOrderConformance } from './store-order.ts';

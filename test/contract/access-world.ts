@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Test } from 'tap';
 import { dataDir } from '../../bin/compose/data-dir.ts';
-import { LOCAL_ISSUER } from '../../engine/model/local-issuer.ts';
+import { LOCAL_ISSUER } from '../../engine/model/ids.ts';
 import { issueToken } from '../../http/kernel/auth/local-issuer.ts';
 import { freePortBase, tempDir, up } from '../support/longshore.ts';
 import type { AccessRowId } from './access.ts';

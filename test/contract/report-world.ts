@@ -9,7 +9,7 @@ import { parse, stringify } from 'yaml';
 import { dataDir } from '../../bin/compose/data-dir.ts';
 import { embeddedConfig } from '../../bin/compose/embedded-config.ts';
 import { BlastDatabaseFiles } from '../../engine/adapters/blast/blast-database.ts';
-import { LOCAL_ISSUER } from '../../engine/model/local-issuer.ts';
+import { LOCAL_ISSUER } from '../../engine/model/ids.ts';
 import {
   QUERY_PROGRAMS,
   type QueryJobId,

@@ -7,7 +7,7 @@ import type { Test } from 'tap';
 import { parse, stringify } from 'yaml';
 import { dataDir } from '../../bin/compose/data-dir.ts';
 import { embeddedConfig } from '../../bin/compose/embedded-config.ts';
-import { LOCAL_ISSUER } from '../../engine/model/local-issuer.ts';
+import { LOCAL_ISSUER } from '../../engine/model/ids.ts';
 import { issueToken, newKeyPair } from '../../http/kernel/auth/local-issuer.ts';
 import { type Endpoints, freePortBase, ROOT, tempDir, up } from '../support/longshore.ts';
 import { LOOPBACK } from '../support/remote-server.ts';

@@ -1,7 +1,7 @@
 // Profiles in memory.
 
 import type { UserId } from '../../engine/model/ids.ts';
-import type { Accounts, Profile } from '../../engine/ports/accounts.ts';
+import type { Accounts, Profile } from '../../engine/ports/access-people.ts';
 import { defect } from '../../engine/runtime/failure.ts';
 
 export class FakeAccounts implements Accounts {

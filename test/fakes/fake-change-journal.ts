@@ -1,6 +1,6 @@
 // A change journal in memory. `crash()` stands for the death of the process that noted what is pending.
 
-import type { ChangeJournal, JournalEntry, PendingEntry } from '../../engine/adapters/events/change-journal.ts';
+import type { ChangeJournal, JournalEntry, PendingEntry } from '../../engine/adapters/events/postgres-queue.ts';
 import type { ObjectChange } from '../../engine/model/event.ts';
 
 type Step = 'note' | 'release' | 'drop';

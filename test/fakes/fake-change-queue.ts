@@ -1,6 +1,6 @@
 // The change queue and its journal in memory: one table for all processes, one view of it per process.
 
-import type { ChangeJournal, JournalEntry, PendingEntry } from '../../engine/adapters/events/change-journal.ts';
+import type { ChangeJournal, JournalEntry, PendingEntry } from '../../engine/adapters/events/postgres-queue.ts';
 import type { ObjectChange } from '../../engine/model/event.ts';
 import type { ChangeQueue } from '../../engine/ports/event-log.ts';
 import type { Clock } from '../../engine/runtime/time.ts';

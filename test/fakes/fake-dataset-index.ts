@@ -3,7 +3,7 @@
 import type { TargetId } from '../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, datasetPrefix } from '../../engine/model/object-key.ts';
-import type { DatasetIndex, IndexedDataset, InstalledDataset, TargetIndex } from '../../engine/ports/dataset-index.ts';
+import type { DatasetIndex, IndexedDataset, InstalledDataset, TargetIndex } from '../../engine/ports/catalog.ts';
 import type { FakeCatalog } from './fake-catalog.ts';
 import type { FakeControlSchema } from './fake-install-target.ts';
 

@@ -2,7 +2,7 @@
 
 import { access, writeFile } from 'node:fs/promises';
 import type { QueryJob, QueryJobId } from '../../engine/model/report/query-job.ts';
-import type { QueryJobs } from '../../engine/ports/blast.ts';
+import type { QueryJobs } from '../../engine/ports/report-jobs.ts';
 import { defect, transient } from '../../engine/runtime/failure.ts';
 
 export class FakeQueryJobs implements QueryJobs {

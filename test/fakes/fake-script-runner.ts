@@ -1,6 +1,6 @@
 // A script runner whose programs are functions: for tests of what happens around scripts, without processes.
 
-import { CappedLines, LineCap } from '../../engine/adapters/scripts/child-process-output.ts';
+import { CappedLines, LineCap } from '../../engine/adapters/scripts/child-process-run.ts';
 import type { ScriptEnd, ScriptResult, ScriptRunner, ScriptSpec } from '../../engine/ports/script-runner.ts';
 import { aborted, messageOf } from '../../engine/runtime/failure.ts';
 import type { Clock } from '../../engine/runtime/time.ts';

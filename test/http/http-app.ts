@@ -13,7 +13,7 @@ import { tokenVerifier } from '../../http/kernel/auth/tokens.ts';
 import { AuditTrail } from '../../http/kernel/pipeline/audit-trail.ts';
 import { httpMetrics } from '../../http/kernel/pipeline/http-metrics.ts';
 import { type HealthCheck, opsRoutes } from '../../http/kernel/pipeline/ops.ts';
-import type { UrlSettings } from '../../http/kernel/pipeline/public-url.ts';
+import type { UrlSettings } from '../../http/kernel/pipeline/request-head.ts';
 import { RequestPipeline } from '../../http/kernel/pipeline/request-pipeline.ts';
 import type { Access, Route } from '../../http/kernel/pipeline/route.ts';
 import { HttpServer, type ServerLimits } from '../../http/kernel/server/server.ts';

@@ -2,7 +2,7 @@
 
 import { FormData, fetch, type Response } from 'undici';
 import { parseUserId } from '../../engine/model/ids.ts';
-import type { Caller } from '../../http/kernel/auth/caller.ts';
+import type { Caller } from '../../http/kernel/auth/authenticate.ts';
 import { unauthorized } from '../../http/kernel/pipeline/errors.ts';
 import { ADMIN } from './http-app.ts';
 

@@ -118,7 +118,7 @@ export const BOUNDS: readonly PromiseRow[] = [
     promise: 'What front ends remember about callers is bounded: the oldest entry goes first.',
     heldBy: [
       { file: 'test/http/kernel/auth/tokens.test.ts', test: 'of too many the oldest is forgotten' },
-      { file: 'test/http/kernel/auth/profile-memory.test.ts', test: 'what is remembered has a bound' },
+      { file: 'test/http/kernel/auth/authenticate.test.ts', test: 'what is remembered has a bound' },
     ],
   },
   {

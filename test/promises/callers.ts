@@ -130,7 +130,7 @@ export const CALLERS: readonly PromiseRow[] = [
         test: 'guesses of the Admin-Token are held off, over all services, and told in the log',
       },
       {
-        file: 'test/http/kernel/auth/service-token.test.ts',
+        file: 'test/http/kernel/auth/token-guesses.test.ts',
         test: '…: an address that guesses is held off, and the caller’s is not',
       },
     ],

@@ -68,7 +68,7 @@ export const CONTAINMENT: readonly PromiseRow[] = [
         test: '…: with … workers, the one job of another user is the next to begin',
       },
       {
-        file: 'test/actors/report/report-source.test.ts',
+        file: 'test/actors/report/report-lane.test.ts',
         test: 'of … places with … waiting in memory, the next is for whoever has none, however many jobs wait',
       },
       {

@@ -50,7 +50,7 @@ export const DURABILITY: readonly PromiseRow[] = [
     promise: 'We remove what a dead process was receiving, and give its quota back.',
     heldBy: [
       {
-        file: 'test/actors/daemons/upload-sweep.test.ts',
+        file: 'test/actors/daemons/sweeps.test.ts',
         test: 'what a dead process was receiving goes, with its reservation; all else stays',
       },
       {
@@ -103,7 +103,7 @@ export const DURABILITY: readonly PromiseRow[] = [
         test: 'a change is acknowledged only after its events are durable',
       },
       {
-        file: 'test/actors/events/event-intake.test.ts',
+        file: 'test/actors/events/event-router-intake.test.ts',
         test: 'a message is acknowledged only after its job row is there',
       },
       { file: 'test/conformance/event-log.ts', test: 'the batch of a process that died comes again elsewhere' },

@@ -55,7 +55,7 @@ export const EXISTING_PLUGINS: readonly PromiseRow[] = [
     promise: 'Lanes never ask more of their own plugin host than it has room for.',
     heldBy: [
       {
-        file: 'test/actors/plugins/hosted-calls.test.ts',
+        file: 'test/actors/plugins/room-first-hosted.test.ts',
         test: 'no more calls are on their way than the own host takes, and they begin in turn',
       },
       {

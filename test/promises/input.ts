@@ -57,7 +57,7 @@ export const INPUT: readonly PromiseRow[] = [
         test: 'no name with hidden characters gets in, and the answer says which and where',
       },
       {
-        file: 'test/http/kernel/input/characters.test.ts',
+        file: 'test/http/kernel/input/json-schema.test.ts',
         test: 'a hidden character is named with its code and place, wherever the text stands',
       },
       {
@@ -228,7 +228,7 @@ export const INPUT: readonly PromiseRow[] = [
         test: 'codes outside the protocol are defects, those of a host that is away are transient',
       },
       {
-        file: 'test/actors/tasks/split-import-reply.test.ts',
+        file: 'test/actors/tasks/import-dataset.test.ts',
         test: 'a reply that cannot be used is a defect that says why',
       },
     ],
@@ -305,7 +305,10 @@ export const INPUT: readonly PromiseRow[] = [
     promise: 'Terminals show names from servers and users without control sequences.',
     heldBy: [
       { file: 'test/bin/cli/terminal/text.test.ts', test: 'nothing that a terminal would obey is left of text' },
-      { file: 'test/engine/runtime/log-lines.test.ts', test: 'what strangers wrote cannot command the terminal' },
+      {
+        file: 'test/engine/runtime/log-destination-lines.test.ts',
+        test: 'what strangers wrote cannot command the terminal',
+      },
     ],
   },
   {

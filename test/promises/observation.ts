@@ -62,7 +62,10 @@ export const OBSERVATION: readonly PromiseRow[] = [
     id: 'systemd',
     promise: 'systemd is told once, when the service is ready.',
     heldBy: [
-      { file: 'test/bin/compose/service-manager.test.ts', test: 'systemd is told once, through its own program' },
+      {
+        file: 'test/bin/compose/tuning-signals-systemd.test.ts',
+        test: 'systemd is told once, through its own program',
+      },
     ],
   },
   {

@@ -8,7 +8,7 @@ export const OUTAGES: readonly PromiseRow[] = [
     promise: 'While a dependency is away its jobs wait without using attempts, however long that takes.',
     heldBy: [
       {
-        file: 'test/actors/jobs/job-outcome.test.ts',
+        file: 'test/actors/jobs/job-handler.test.ts',
         test: 'a dependency that was not reached costs no try, however often',
       },
       { file: 'test/actors/topology.test.ts', test: 'a plugin that is down for a while holds nothing up for good' },
@@ -20,7 +20,7 @@ export const OUTAGES: readonly PromiseRow[] = [
       'A transient failure is retried with growing delays, up to 12 attempts, and the owner sees which attempt it is.',
     heldBy: [
       {
-        file: 'test/actors/jobs/job-outcome.test.ts',
+        file: 'test/actors/jobs/job-handler.test.ts',
         test: 'a transient failure is tried again until its attempts are used up',
       },
       {

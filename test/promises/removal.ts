@@ -116,11 +116,11 @@ export const REMOVAL: readonly PromiseRow[] = [
     promise: 'An old revision stays on the sites until the new one is installed on every target.',
     heldBy: [
       {
-        file: 'test/actors/dataset/revisions.test.ts',
+        file: 'test/actors/dataset/stored-dataset.test.ts',
         test: 'the older revision stays while the newer one is not installed on one target',
       },
       {
-        file: 'test/actors/dataset/revisions.test.ts',
+        file: 'test/actors/dataset/stored-dataset.test.ts',
         test: 'the older revision stays while a target of the newer one is away, and goes when it is back',
       },
     ],

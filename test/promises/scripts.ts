@@ -73,7 +73,7 @@ export const SCRIPTS: readonly PromiseRow[] = [
     promise: 'No value that a user gives becomes an option of a command.',
     heldBy: [
       {
-        file: 'test/engine/model/handler-template.test.ts',
+        file: 'test/engine/model/handler-job.test.ts',
         test: 'no value begins an argument with a dash, and the fault names the key and the value',
       },
       {

@@ -67,7 +67,7 @@ export const WIRE: readonly PromiseRow[] = [
     id: 'one-spelling',
     promise: 'A route is found under its own spelling alone, so that a proxy can keep paths from the public.',
     heldBy: [
-      { file: 'test/http/kernel/pipeline/router.test.ts', test: 'no other spelling leads to a route' },
+      { file: 'test/http/kernel/pipeline/route.test.ts', test: 'no other spelling leads to a route' },
       { file: 'test/attack/odd-paths.test.ts', test: '…: a path that is spelled in another way is not found' },
     ],
   },
@@ -76,7 +76,7 @@ export const WIRE: readonly PromiseRow[] = [
     promise: 'A header that may come once is refused when it comes twice.',
     heldBy: [
       {
-        file: 'test/http/kernel/server/odd-heads.test.ts',
+        file: 'test/http/kernel/pipeline/request-head.test.ts',
         test: '… twice is refused, whether the values differ or not',
       },
       { file: 'test/attack/two-tokens.test.ts', test: '…: a header that may come once is refused twice' },
@@ -117,12 +117,12 @@ export const WIRE: readonly PromiseRow[] = [
     promise: 'Proxy headers count only with trustProxy, and an invalid Host never becomes part of an address.',
     heldBy: [
       {
-        file: 'test/http/kernel/pipeline/public-url.test.ts',
+        file: 'test/http/kernel/pipeline/request-head.test.ts',
         test: 'the address is the one that was asked for, base path included',
       },
-      { file: 'test/http/kernel/pipeline/public-url.test.ts', test: 'a trusted proxy tells what it was asked for' },
+      { file: 'test/http/kernel/pipeline/request-head.test.ts', test: 'a trusted proxy tells what it was asked for' },
       {
-        file: 'test/http/kernel/pipeline/public-url.test.ts',
+        file: 'test/http/kernel/pipeline/request-head.test.ts',
         test: 'a host that is no host does not get into an address',
       },
     ],

@@ -200,7 +200,7 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     name: 'terminal',
     run: stack('shells', 'terminal'),
     seconds: 67,
-    touchedBy: ['bin/cli/terminal/', 'bin/cli/top/', 'bin/cli/client/', 'bin/cli/completion/'],
+    touchedBy: ['bin/cli/terminal/', 'bin/cli/top/', 'bin/cli/client/', 'bin/commands/completion.ts'],
   },
   {
     name: 'scale-out',

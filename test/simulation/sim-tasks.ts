@@ -11,8 +11,7 @@ import type {
   UninstallInput,
 } from '../../actors/tasks/install-dataset.ts';
 import type { PackUploadInput, PackUploadOutput } from '../../actors/tasks/pack-upload.ts';
-import { type ObjectFile, streamed } from '../../actors/tasks/task-context.ts';
-import type { LaneTasks, TaskRunner } from '../../actors/tasks/task-map.ts';
+import { type LaneTasks, type ObjectFile, streamed, type TaskRunner } from '../../actors/tasks/task-map.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import { fileKey } from '../../engine/model/object-key.ts';

@@ -34,7 +34,7 @@ import { Trace } from './trace.ts';
 /** pino's number. */
 const ERROR = 50;
 /** In a site of three datasets one that is about to go is too many for the reconciler. */
-const BRAKED = /^datasets are absent/;
+const BRAKED = /^datasets are missing from the object store/;
 
 export interface WorldOptions {
   readonly seed: number;

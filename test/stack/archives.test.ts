@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import t from 'tap';
-import { ArchiveNotes } from '../../engine/archive/archive-notes.ts';
+import { ArchiveNotes } from '../../engine/archive/archive-entry.ts';
 import { readTarGz } from '../../engine/archive/tar-reader.ts';
 import { unpackTo } from '../../engine/archive/unpack.ts';
 import { readZip } from '../../engine/archive/zip-reader.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { EventIds } from '../../engine/adapters/events/event-ids.ts';
+import { EventIds } from '../../engine/adapters/events/postgres-log.ts';
 import { KafkaEventLog } from '../../engine/adapters/kafka/kafka-log.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
 import { systemClock } from '../../engine/runtime/time.ts';

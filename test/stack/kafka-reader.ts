@@ -1,7 +1,7 @@
 // Somebody who reads a channel of a Kafka event log and remembers what came; tests wait for what they expect of it.
 // As a program it is another process that reads: kafka-reader.ts ADDRESSES GROUP CHANNEL, one event id a line.
 
-import type { EventIds } from '../../engine/adapters/events/event-ids.ts';
+import type { EventIds } from '../../engine/adapters/events/postgres-log.ts';
 import { KafkaEventLog, type KafkaLogObserver } from '../../engine/adapters/kafka/kafka-log.ts';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import type { EventRecord } from '../../engine/ports/event-log.ts';

@@ -3,12 +3,10 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { archivesHere } from '../../actors/plugin-host/archives.ts';
 import { Formatter, type FormatterOptions } from '../../actors/report/formatter.ts';
-import { ReportFolders } from '../../actors/report/report-folder.ts';
 import { runReport } from '../../actors/report/report-lane.ts';
-import { reportMetrics } from '../../actors/report/report-metrics.ts';
-import { ReportRun } from '../../actors/report/report-run.ts';
+import { ReportFolders, ReportRun, reportMetrics } from '../../actors/report/report-run.ts';
+import { archivesHere } from '../../actors/tasks/archives.ts';
 import { BlastDatabaseFiles } from '../../engine/adapters/blast/blast-database.ts';
 import { QueryJobsDirectory } from '../../engine/adapters/blast/query-jobs-directory.ts';
 import { ChildProcessRunner } from '../../engine/adapters/scripts/child-process.ts';

@@ -1,7 +1,6 @@
 // A cache database with all its tables, for tests of what is kept there; and leases as rows, without a process behind.
 
-import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';
-import { migrate } from '../../engine/adapters/migrations/migrations.ts';
+import { cacheMigrations, migrate } from '../../engine/adapters/migrations/migrations.ts';
 import type { Postgres, Sql } from '../../engine/adapters/postgres/postgres.ts';
 import type { Lease } from '../../engine/ports/jobs.ts';
 import { openDatabase } from './database.ts';

@@ -10,7 +10,7 @@ import {
   versionOf,
 } from '../../actors/dataset/dataset-versions.ts';
 import { propertyFiles } from '../../actors/dataset/site-targets.ts';
-import { storedShares } from '../../actors/dataset/stored-shares.ts';
+import { storedShares } from '../../actors/dataset/stored-documents.ts';
 import type { UserId } from '../../engine/model/ids.ts';
 import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
 import type { ObjectVersion, StoredShare } from '../../engine/ports/catalog.ts';

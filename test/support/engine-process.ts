@@ -1,7 +1,6 @@
 // Processes on one cache database, as the engine's adapters see them, for tests.
 
-import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';
-import { migrate } from '../../engine/adapters/migrations/migrations.ts';
+import { cacheMigrations, migrate } from '../../engine/adapters/migrations/migrations.ts';
 import { Postgres } from '../../engine/adapters/postgres/postgres.ts';
 import { type InstanceGap, PostgresInstance } from '../../engine/adapters/postgres/postgres-instance.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';

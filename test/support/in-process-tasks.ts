@@ -11,8 +11,7 @@ import {
   uninstallFiles,
 } from '../../actors/tasks/install-dataset.ts';
 import { packUpload } from '../../actors/tasks/pack-upload.ts';
-import type { TaskContext } from '../../actors/tasks/task-context.ts';
-import type { LaneTasks, TaskRunner } from '../../actors/tasks/task-map.ts';
+import type { LaneTasks, TaskContext, TaskRunner } from '../../actors/tasks/task-map.ts';
 
 type Task<Name extends keyof LaneTasks> = (
   input: LaneTasks[Name]['input'],

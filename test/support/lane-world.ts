@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
-import { routeChange } from '../../actors/events/routing.ts';
+import { routeChange } from '../../actors/events/event-router.ts';
 import type { JobHandler } from '../../actors/jobs/job-handler.ts';
 import { runJob } from '../../actors/jobs/job-lane.ts';
 import { Scratch } from '../../actors/jobs/scratch.ts';

@@ -4,7 +4,7 @@ import { combinedVersion, NO_SHARES, sharesVersion, versionOf } from '../../acto
 import type { StoredDataset } from '../../actors/dataset/stored-dataset.ts';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import { type DatasetAddress, type DatasetObject, datasetPrefix } from '../../engine/model/object-key.ts';
-import type { IndexedDataset, StoreOrdered } from '../../engine/ports/dataset-index.ts';
+import type { IndexedDataset, StoreOrdered } from '../../engine/ports/catalog.ts';
 import type { ControlState } from '../../engine/ports/install-target.ts';
 import type { ObjectInfo } from '../../engine/ports/object-store.ts';
 import { PLASMO } from './dataset-samples.ts';

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { routeChange } from '../../actors/events/routing.ts';
+import { routeChange } from '../../actors/events/event-router.ts';
 import type { JobHandler } from '../../actors/jobs/job-handler.ts';
 import { runJob } from '../../actors/jobs/job-lane.ts';
 import { Scratch } from '../../actors/jobs/scratch.ts';
@@ -13,9 +13,7 @@ import { PostgresDatasetEdits } from '../../engine/adapters/datasets/dataset-edi
 import { PostgresDatasetQueries } from '../../engine/adapters/datasets/dataset-queries-postgres.ts';
 import { type DirectoryStore, openDirectoryStore } from '../../engine/adapters/directory/directory-store.ts';
 import { enqueueJobs, PostgresJobs } from '../../engine/adapters/jobs/jobs-postgres.ts';
-import { cacheMigrations } from '../../engine/adapters/migrations/cache.ts';
-import { controlMigrations } from '../../engine/adapters/migrations/control.ts';
-import { migrate } from '../../engine/adapters/migrations/migrations.ts';
+import { cacheMigrations, controlMigrations, migrate } from '../../engine/adapters/migrations/migrations.ts';
 import { Postgres } from '../../engine/adapters/postgres/postgres.ts';
 import { PostgresInstance } from '../../engine/adapters/postgres/postgres-instance.ts';
 import { PostgresInstallTarget } from '../../engine/adapters/sites/install-target-postgres.ts';

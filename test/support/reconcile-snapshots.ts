@@ -4,8 +4,8 @@
 import type { Test } from 'tap';
 import { versionOf } from '../../actors/dataset/dataset-versions.ts';
 import { decideReconciliation } from '../../actors/reconciliation/reconcile-decision.ts';
-import type { Action } from '../../actors/reconciliation/reconcile-plan.ts';
 import type { Snapshot, TargetSnapshot } from '../../actors/reconciliation/reconcile-snapshot.ts';
+import type { Action } from '../../actors/reconciliation/reconcile-targets.ts';
 import { type DatasetObject, datasetPrefix } from '../../engine/model/object-key.ts';
 import type { InstallStatus } from '../../engine/model/status.ts';
 import type { DatasetRecord } from '../../engine/ports/catalog.ts';

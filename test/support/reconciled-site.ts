@@ -6,7 +6,7 @@ import { Reconciler, type ReconcilerOrder } from '../../actors/reconciler/reconc
 import type { TargetId } from '../../engine/model/ids.ts';
 import { serialiseMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, type DatasetObject, datasetPrefix, objectKey } from '../../engine/model/object-key.ts';
-import type { IndexedDataset, InstalledDataset, TargetIndex } from '../../engine/ports/dataset-index.ts';
+import type { IndexedDataset, InstalledDataset, TargetIndex } from '../../engine/ports/catalog.ts';
 import type { ControlState } from '../../engine/ports/install-target.ts';
 import type { JobRequest } from '../../engine/ports/jobs.ts';
 import type { ReconcilerReport } from '../../engine/ports/process-control.ts';

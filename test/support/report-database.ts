@@ -1,13 +1,11 @@
 // A database with the tables of the report job service, and processes on it, for tests.
 
-import { migrate } from '../../engine/adapters/migrations/migrations.ts';
-import { reportMigrations } from '../../engine/adapters/migrations/report.ts';
+import { migrate, reportMigrations } from '../../engine/adapters/migrations/migrations.ts';
 import { Postgres } from '../../engine/adapters/postgres/postgres.ts';
 import { PostgresInstance } from '../../engine/adapters/postgres/postgres-instance.ts';
 import { PostgresReportCollections } from '../../engine/adapters/report/collections.ts';
-import { PostgresReportExpiry } from '../../engine/adapters/report/expiry.ts';
 import { PostgresReportJobs } from '../../engine/adapters/report/jobs.ts';
-import { PostgresReportQueue } from '../../engine/adapters/report/queue.ts';
+import { PostgresReportExpiry, PostgresReportQueue } from '../../engine/adapters/report/queue.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { type TestDatabase, testDatabase } from './database.ts';

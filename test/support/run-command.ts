@@ -1,7 +1,6 @@
 // Runs a command in this process, as the program would: what it printed and how it ended, or what it threw.
 
-import type { ApiError } from '../../bin/cli/client/api-error.ts';
-import type { Command, CommandIo, ExitCode } from '../../bin/cli/command.ts';
+import type { ApiError, Command, CommandIo, ExitCode } from '../../bin/cli/command.ts';
 
 export interface CommandResult {
   readonly code: ExitCode;

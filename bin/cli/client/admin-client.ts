@@ -6,13 +6,13 @@ import type { JobState } from '../../../engine/ports/jobs.ts';
 import type { LevelChange, ReloadReport } from '../../../engine/ports/process-control.ts';
 import { bodyOf, callApi, withDeadline } from './api-call.ts';
 
-export interface AdminClientOptions {
+interface AdminClientOptions {
   /** Base URL without trailing slash. */
   readonly server: string;
   readonly adminToken: string;
 }
 
-export interface ReportedLane {
+interface ReportedLane {
   readonly lane: LaneName;
   readonly queued: number;
   readonly running: number;
@@ -41,7 +41,7 @@ export interface JobsReport {
   readonly results: readonly ReportedJob[];
 }
 
-export interface JobsQuery {
+interface JobsQuery {
   readonly lane?: string;
   readonly state?: string;
   readonly limit: number;

@@ -3,7 +3,7 @@
 import { type FormData, fetch, type Response } from 'undici';
 import { parseJson } from '../../../engine/model/json.ts';
 import { Failure, messageOf } from '../../../engine/runtime/failure.ts';
-import { ApiError } from './api-error.ts';
+import { ApiError } from '../command.ts';
 
 export interface ApiCall {
   /** Base URL without trailing slash. */

@@ -3,17 +3,20 @@
 
 import { parseDuration } from '../../../engine/runtime/duration.ts';
 import { Failure } from '../../../engine/runtime/failure.ts';
-import { type Clock, deadline } from '../../../engine/runtime/time.ts';
-import type { CommandIo, CommandOptions } from '../command.ts';
-import { duration } from '../terminal/amounts.ts';
-import { displayWidth, padTo } from '../terminal/display-width.ts';
-import { jsonLine } from '../terminal/json-text.ts';
-import { LiveLines } from '../terminal/live-lines.ts';
-import { oneLine } from '../terminal/plain-text.ts';
-import { UsageError } from '../usage-error.ts';
-import { type DatasetProgress, type Ending, progressLine, stepName } from './dataset-progress.ts';
+import { type Clock, deadline, systemClock } from '../../../engine/runtime/time.ts';
+import { type CommandIo, type CommandOptions, EXIT, type ExitCode, UsageError } from '../command.ts';
+import { LiveLines } from '../terminal/screen.ts';
+import { displayWidth, padTo } from '../terminal/table.ts';
+import { duration, jsonLine, oneLine } from '../terminal/text.ts';
+import {
+  type DatasetProgress,
+  type Ending,
+  progressLine,
+  stepName,
+  type Watcher,
+  watchDataset,
+} from './dataset-progress.ts';
 import type { InstallerClient } from './installer-client.ts';
-import { type Watcher, watchDataset } from './watch-dataset.ts';
 
 export const FOLLOW_OPTIONS = { deadline: { type: 'string' } } as const satisfies CommandOptions;
 export const FOLLOW_USAGE = '[--deadline DURATION]';
@@ -52,6 +55,19 @@ export async function follow(
   const late = (): Failure => new Failure('transient', `${dataset}: not finished within ${values.deadline}`);
   using limit = deadline(clock, ms, signal, late);
   return await watchDataset(client, dataset, watcher, clock, limit.signal);
+}
+
+/** Prints the id of the dataset that was uploaded and, with `--watch`, follows it. */
+export async function finishUpload(
+  client: Pick<InstallerClient, 'show'>,
+  dataset: string,
+  values: FollowValues & { readonly watch: boolean },
+  io: CommandIo,
+): Promise<ExitCode> {
+  io.out(values.json ? jsonLine({ datasetId: dataset }) : `${oneLine(dataset)}\n`);
+  if (!values.watch) return EXIT.ok;
+  const ending = await follow(client, dataset, values, io, systemClock, io.signal);
+  return ending === 'installed' ? EXIT.ok : EXIT.failed;
 }
 
 function watcherFor(dataset: string, values: FollowValues, io: FollowIo, clock: Clock): Watcher & Disposable {
@@ -109,7 +125,7 @@ function drawing(lines: LiveLines, io: FollowIo, clock: Clock): Watcher & Dispos
 }
 
 /** One line per step. */
-export function stepLines({ steps }: DatasetProgress): readonly string[] {
+function stepLines({ steps }: DatasetProgress): readonly string[] {
   const names = steps.map((step) => oneLine(stepName(step)));
   const width = Math.max(...names.map(displayWidth));
   const statuses = Math.max(...steps.map(({ status }) => status.length));

@@ -9,9 +9,8 @@ import { FormData, type Response } from 'undici';
 import { stringifyJson } from '../../../engine/model/json.ts';
 import { Failure } from '../../../engine/runtime/failure.ts';
 import { type ApiCall, bodyOf, callApi, withDeadline } from './api-call.ts';
-import { CountedFile } from './counted-file.ts';
 
-export interface ClientOptions {
+interface ClientOptions {
   /** Base URL without trailing slash. */
   readonly server: string;
   readonly token: string;
@@ -48,7 +47,7 @@ export interface UploadSource {
 }
 
 /** Bytes received so far, and the total if the server announced it. */
-export type Received = (bytes: number, total: number | undefined) => void;
+type Received = (bytes: number, total: number | undefined) => void;
 
 export class InstallerClient {
   readonly #options: ClientOptions;
@@ -156,4 +155,26 @@ async function formOf(details: object, { files, url, sent = () => {} }: UploadSo
   if (url !== undefined) form.append('url', url);
   for (const file of files) form.append('dataFile', new CountedFile(await openAsBlob(file), basename(file), sent));
   return form;
+}
+
+/** A file to upload that reports how much of it was sent. Its size is known, so the request has a Content-Length. */
+class CountedFile extends File {
+  readonly #sent: (bytes: number) => void;
+
+  /** @param sent called with the length of each chunk when the connection takes it */
+  constructor(content: Blob, name: string, sent: (bytes: number) => void) {
+    super([content], name);
+    this.#sent = sent;
+  }
+
+  override stream(): ReturnType<File['stream']> {
+    const sent = this.#sent;
+    const count = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform(piece, controller) {
+        sent(piece.length);
+        controller.enqueue(piece);
+      },
+    });
+    return super.stream().pipeThrough(count);
+  }
 }

@@ -9,24 +9,17 @@ import { silentLogger } from '../../../engine/runtime/log.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
 import { MAX_UPLOAD_BYTES } from '../../../http/handler/upload-body.ts';
 import { smtpOptions } from '../../compose/access-mail.ts';
-import { rabbitOptions } from '../../compose/change-queue.ts';
-import { openDirectory } from '../../compose/directory.ts';
-import { kafkaSettings } from '../../compose/event-log.ts';
+import { openDirectory } from '../../compose/databases.ts';
+import { kafkaSettings, rabbitOptions } from '../../compose/event-log.ts';
 import { SCRIPT_PATHS } from '../../compose/plugin-host.ts';
+import { kafkaCheck, rabbitCheck } from './broker-checks.ts';
 import type { Check } from './check.ts';
 import { databaseChecks } from './database-checks.ts';
-import { directoryCheck, explainEntry } from './directory-check.ts';
-import { type FolderOptions, folderCheck } from './folder-check.ts';
-import { kafkaCheck } from './kafka-check.ts';
-import { keySetCheck } from './key-set-check.ts';
-import { machineCheck } from './machine-check.ts';
-import { mailCheck } from './mail-check.ts';
+import { type FolderOptions, folderCheck, machineCheck, type Program, programsCheck } from './machine-check.ts';
 import { objectStoreCheck } from './object-store-check.ts';
-import { pluginCheck } from './plugin-check.ts';
-import { type Program, programsCheck } from './programs-check.ts';
-import { rabbitCheck } from './rabbit-check.ts';
+import { directoryCheck, explainEntry, keySetCheck, mailCheck, pluginCheck } from './server-checks.ts';
 
-export interface ChecksParts {
+interface ChecksParts {
   /** Path of the configuration, for suggested commands. */
   readonly file: string;
   readonly env: Readonly<Record<string, string | undefined>>;

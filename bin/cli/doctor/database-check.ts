@@ -1,14 +1,16 @@
 // Checks a database: connection, login, version, clock, and that the schemas exist and are up to date. Uses of one database by
 // one role share a connection.
 
-import type { Migration } from '../../../engine/adapters/migrations/migrations.ts';
-import { migrationState } from '../../../engine/adapters/migrations/migrations.ts';
-import { type PostgresOptions, type Sql, sqlState } from '../../../engine/adapters/postgres/postgres.ts';
-import { withConnection } from '../../../engine/adapters/postgres/with-connection.ts';
+import { type Migration, migrationState } from '../../../engine/adapters/migrations/migrations.ts';
+import {
+  type PostgresOptions,
+  type Sql,
+  sqlState,
+  withConnection,
+} from '../../../engine/adapters/postgres/postgres.ts';
 import { Failure } from '../../../engine/runtime/failure.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
-import { type Check, type Findings, fault, hostPort, type Problem } from './check.ts';
-import { networkFix } from './error-codes.ts';
+import { type Check, type Findings, fault, hostPort, networkFix, type Problem } from './check.ts';
 
 /** One use of a database. */
 export interface DatabaseUse {
@@ -25,7 +27,7 @@ export interface DatabaseUse {
   };
 }
 
-export interface DatabaseCheckOptions {
+interface DatabaseCheckOptions {
   /** All uses of the same database and role. */
   readonly uses: readonly [DatabaseUse, ...DatabaseUse[]];
   /** `host:port/name`, or the name under which it is looked up. */

@@ -1,20 +1,21 @@
 // The databases that a configuration names, grouped so that doctor connects to each once per role.
 
 import type { Configuration, DatabaseConnection } from '../../../config/configuration.ts';
-import { accessMigrations } from '../../../engine/adapters/migrations/access.ts';
-import { cacheMigrations } from '../../../engine/adapters/migrations/cache.ts';
-import { controlMigrations } from '../../../engine/adapters/migrations/control.ts';
-import { reportMigrations } from '../../../engine/adapters/migrations/report.ts';
+import {
+  accessMigrations,
+  cacheMigrations,
+  controlMigrations,
+  reportMigrations,
+} from '../../../engine/adapters/migrations/migrations.ts';
 import type { PostgresOptions } from '../../../engine/adapters/postgres/postgres.ts';
 import type { Directory } from '../../../engine/ports/directory.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
 import { accessConnection } from '../../compose/access-database.ts';
-import { cacheConnection, targetConnection } from '../../compose/databases.ts';
-import { reportConnection } from '../../compose/report-database.ts';
+import { cacheConnection, reportConnection, targetConnection } from '../../compose/databases.ts';
 import { type Check, hostPort } from './check.ts';
 import { type DatabaseUse, databaseCheck } from './database-check.ts';
 
-export interface DatabaseChecksParts {
+interface DatabaseChecksParts {
   readonly directory: Directory | undefined;
   readonly explainEntry: (error: unknown) => string;
   /** Path of the configuration, for suggested commands. */

@@ -6,9 +6,8 @@ import { S3Connection, type S3Options } from '../../../engine/adapters/s3/s3-con
 import { S3Reader } from '../../../engine/adapters/s3/s3-reader.ts';
 import { messageOf } from '../../../engine/runtime/failure.ts';
 import { storeData } from '../../compose/store-reader.ts';
-import { type Check, type Findings, fault, hostPort, type Problem, warning } from './check.ts';
-import { codeOf, networkFix } from './error-codes.ts';
-import { folderCheck } from './folder-check.ts';
+import { type Check, codeOf, type Findings, fault, hostPort, networkFix, type Problem, warning } from './check.ts';
+import { folderCheck } from './machine-check.ts';
 
 const KEY = 'installer.objectStore';
 const NEEDED = ['ObjectCreated', 'ObjectRemoved'] as const;

@@ -3,11 +3,10 @@
 //   over      everything is ignored
 
 import type { Clock } from '../../../engine/runtime/time.ts';
-import { bytes, digits, duration } from './amounts.ts';
-import { displayWidth } from './display-width.ts';
-import { LiveLines } from './live-lines.ts';
-import { oneLine } from './plain-text.ts';
+import { LiveLines } from './screen.ts';
+import { displayWidth } from './table.ts';
 import type { Terminal } from './terminal.ts';
+import { bytes, digits, duration, oneLine } from './text.ts';
 
 export interface ProgressOptions {
   /** What is transferred or counted; sanitized here. */

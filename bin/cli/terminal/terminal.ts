@@ -14,7 +14,7 @@ export interface Terminal {
 }
 
 /** The part of node:tty's WriteStream that is used. */
-export interface TerminalStream {
+interface TerminalStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly rows?: number;
@@ -49,4 +49,45 @@ export function terminalOf(
 /** Styles the text if colors are wanted; otherwise returns it unchanged. */
 export function styled(terminal: Terminal | undefined, style: Parameters<typeof styleText>[0], text: string): string {
   return terminal?.colour ? styleText(style, text, { validateStream: false }) : text;
+}
+
+// Reads key presses without waiting for the end of a line.
+
+export interface Keyboard {
+  /**
+   * Puts the terminal into raw mode: keys are not echoed and send no signals (Ctrl-C is a key). The returned function undoes
+   * that.
+   */
+  onKey(listener: (key: string) => void): () => void;
+}
+
+/** The part of node:tty's ReadStream that is used. */
+interface KeyStream {
+  readonly isTTY?: boolean;
+  setRawMode?(raw: boolean): unknown;
+  setEncoding(encoding: 'utf8'): unknown;
+  on(event: 'data', listener: (text: string) => void): unknown;
+  off(event: 'data', listener: (text: string) => void): unknown;
+  resume(): unknown;
+  pause(): unknown;
+}
+
+export function keyboardOf(stream: KeyStream): Keyboard | undefined {
+  if (stream.isTTY !== true) return undefined;
+  return {
+    onKey(listener) {
+      const heard = (text: string): void => {
+        for (const key of text) listener(key);
+      };
+      stream.setRawMode?.(true);
+      stream.setEncoding('utf8');
+      stream.on('data', heard);
+      stream.resume();
+      return () => {
+        stream.off('data', heard);
+        stream.setRawMode?.(false);
+        stream.pause();
+      };
+    },
+  };
 }

@@ -4,9 +4,8 @@ import type { UserId } from '../../model/ids.ts';
 import type { PageRequest } from '../../ports/access-people.ts';
 import type { AccessHistory, HistoryEntry, HistoryPage } from '../../ports/access-requests.ts';
 import type { Sql } from '../postgres/postgres.ts';
-import { rowBatches } from '../postgres/row-batches.ts';
-import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
-import type { RequestRow } from './request-row.ts';
+import { boundedPage, type PageRow, rowBatches } from '../postgres/row-pages.ts';
+import { accessTerms, type RequestRow } from './request-row.ts';
 
 /** Rows in memory at once: each has up to five long texts. */
 const BATCH = 25;
@@ -88,17 +87,5 @@ const historyEntry = (row: HistoryRow): HistoryEntry => ({
   endUserId: row.end_user_id,
   userId: row.user_id,
   datasetId: row.dataset_id,
-  terms: {
-    restrictionLevel: row.restriction_level,
-    approvalStatus: row.approval_status,
-    startDate: row.start_date,
-    durationDays: row.duration,
-    purpose: row.purpose,
-    researchQuestion: row.research_question,
-    analysisPlan: row.analysis_plan,
-    disseminationPlan: row.dissemination_plan,
-    priorAuth: row.prior_auth,
-    denialReason: row.denial_reason,
-    dateDenied: row.date_denied ?? undefined,
-  },
+  terms: accessTerms(row),
 });

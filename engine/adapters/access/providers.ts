@@ -4,8 +4,7 @@ import type { CuratedId } from '../../model/access-request.ts';
 import type { UserId } from '../../model/ids.ts';
 import type { AccessProviders, Cause, Listing, NewProvider, PageRequest, Provider } from '../../ports/access-people.ts';
 import type { Postgres, Sql } from '../postgres/postgres.ts';
-import { rowBatches } from '../postgres/row-batches.ts';
-import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
+import { boundedPage, type PageRow, rowBatches } from '../postgres/row-pages.ts';
 import { causing } from './causing.ts';
 
 /** No server accepts a mail with more recipients. */

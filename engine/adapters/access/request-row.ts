@@ -34,11 +34,10 @@ export const REQUEST_COLUMNS = `end_user_id, user_id::text as user_id, dataset_i
   start_date, duration, purpose, research_question, analysis_plan, dissemination_plan, prior_auth, denial_reason,
   date_denied, requested_at, row_version`;
 
-export const accessRequest = (row: RequestRow): AccessRequest => ({
-  id: row.end_user_id,
-  version: row.row_version,
-  userId: row.user_id,
-  datasetId: row.dataset_id,
+/** The terms in a row of a request, or in an image of one. */
+export const accessTerms = (
+  row: Omit<RequestRow, 'requested_at' | 'row_version'>,
+): Omit<SettledTerms, 'requestedAt'> => ({
   restrictionLevel: row.restriction_level,
   approvalStatus: row.approval_status,
   startDate: row.start_date,
@@ -50,6 +49,14 @@ export const accessRequest = (row: RequestRow): AccessRequest => ({
   priorAuth: row.prior_auth,
   denialReason: row.denial_reason,
   dateDenied: row.date_denied ?? undefined,
+});
+
+export const accessRequest = (row: RequestRow): AccessRequest => ({
+  id: row.end_user_id,
+  version: row.row_version,
+  userId: row.user_id,
+  datasetId: row.dataset_id,
+  ...accessTerms(row),
   requestedAt: row.requested_at,
 });
 

@@ -10,7 +10,7 @@ import { kindOf, messageOf } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
 
 /** Where users' datasets are stored, and which of them are entered. */
-export interface ApprovedDatasets {
+interface ApprovedDatasets {
   readonly userDatasets: UserDatasets;
   readonly entered: EnteredDatasets;
 }

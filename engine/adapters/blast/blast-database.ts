@@ -5,11 +5,10 @@ import { createHash, type Hash } from 'node:crypto';
 import { open, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { Molecule } from '../../model/report/query-job.ts';
-import type { BlastDatabases } from '../../ports/blast.ts';
+import type { BlastDatabases } from '../../ports/report-jobs.ts';
 import { kindOf, messageOf, rejected, transient } from '../../runtime/failure.ts';
-import { aliasedDatabases } from './blast-database-alias.ts';
 
-export interface BlastDatabaseOptions {
+interface BlastDatabaseOptions {
   /** Directories in which relative names are searched (BLASTDB). */
   readonly searchPath: readonly string[];
 }
@@ -154,3 +153,15 @@ const exists = (file: string): Promise<boolean> =>
       throw error;
     },
   );
+
+// Parses BLAST alias files: a database that consists of other databases, by name.
+
+/** The names in `DBLIST`; a name with white space is in double quotes. */
+function aliasedDatabases(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map((line) => /^\s*DBLIST\s+(.*)$/.exec(line)?.[1])
+    .filter((list) => list !== undefined)
+    .flatMap((list) => [...list.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? ''))
+    .filter((name) => name !== '');
+}

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { parseQueryJob, type QueryJob, type QueryJobId, serialiseQueryJob } from '../../model/report/query-job.ts';
 import { decodeDocument } from '../../model/utf8.ts';
-import type { QueryJobs } from '../../ports/blast.ts';
-import { defect, Failure, kindOf, messageOf, transient } from '../../runtime/failure.ts';
+import type { QueryJobs } from '../../ports/report-jobs.ts';
+import { codeOf, defect, Failure, kindOf, messageOf, transient } from '../../runtime/failure.ts';
 import type { Clock } from '../../runtime/time.ts';
 
 const DESCRIPTION = 'job.json';
@@ -44,7 +44,7 @@ export class QueryJobsDirectory implements QueryJobs {
     if (!found.isFile()) throw defect(`${archive} is not a file`);
     try {
       await link(archive, file).catch((error: unknown) => {
-        if (!NO_LINK.includes(codeOf(error))) throw error;
+        if (!NO_LINK.includes(codeOf(error) ?? '')) throw error;
         return copy(archive, file, signal);
       });
       return true;
@@ -88,7 +88,7 @@ export class QueryJobsDirectory implements QueryJobs {
         removed++;
       }
     } catch (error) {
-      if (!ABSENT.includes(codeOf(error))) throw fault(error, `${this.#root} cannot be cleaned up`);
+      if (!ABSENT.includes(codeOf(error) ?? '')) throw fault(error, `${this.#root} cannot be cleaned up`);
     }
     return removed;
   }
@@ -102,7 +102,7 @@ export class QueryJobsDirectory implements QueryJobs {
     try {
       return await look();
     } catch (error) {
-      if (!ABSENT.includes(codeOf(error))) throw fault(error, `${file} cannot be read`);
+      if (!ABSENT.includes(codeOf(error) ?? '')) throw fault(error, `${file} cannot be read`);
       await this.probe(signal);
       return undefined;
     }
@@ -110,7 +110,7 @@ export class QueryJobsDirectory implements QueryJobs {
 }
 
 /** Disposing removes it with its contents, unless it was kept. */
-export class QueryJobFolder implements AsyncDisposable {
+class QueryJobFolder implements AsyncDisposable {
   /** Absolute if the root is. */
   readonly path: string;
   readonly archive: string;
@@ -185,7 +185,7 @@ async function renamedUnlessThere(from: string, to: string): Promise<boolean> {
     await rename(from, to);
     return true;
   } catch (error) {
-    if (['ENOTEMPTY', 'EEXIST'].includes(codeOf(error))) return false;
+    if (['ENOTEMPTY', 'EEXIST'].includes(codeOf(error) ?? '')) return false;
     throw error;
   }
 }
@@ -198,8 +198,6 @@ async function synced(path: string): Promise<void> {
 /** Failures to link or read can be fixed by the operator or pass by themselves. An invalid path of the caller is a defect. */
 function fault(error: unknown, what: string): unknown {
   if (error instanceof Failure || kindOf(error) === 'aborted') return error;
-  const failure = ['EEXIST', 'EISDIR', 'ERR_INVALID_ARG_VALUE'].includes(codeOf(error)) ? defect : transient;
+  const failure = ['EEXIST', 'EISDIR', 'ERR_INVALID_ARG_VALUE'].includes(codeOf(error) ?? '') ? defect : transient;
   return failure(`${what}: ${messageOf(error)}`, { cause: error });
 }
-
-const codeOf = (error: unknown): string => (error as Partial<NodeJS.ErrnoException>)?.code ?? '';

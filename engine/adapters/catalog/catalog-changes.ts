@@ -3,10 +3,14 @@
 
 import type { DatasetId } from '../../model/ids.ts';
 import type { CatalogChange, ObjectVersion, StoredShare, SyncPart } from '../../ports/catalog.ts';
-import type { SqlParameters } from '../postgres/sql-parameters.ts';
-import { storableText } from '../postgres/storable-text.ts';
-import { type Assignments, documentColumns, replaceLinks } from './dataset-document.ts';
-import { type FileFolderName, replaceFiles } from './dataset-files.ts';
+import { type SqlParameters, storableText } from '../postgres/sql-parameters.ts';
+import {
+  type Assignments,
+  documentColumns,
+  type FileFolderName,
+  replaceFiles,
+  replaceLinks,
+} from './dataset-document.ts';
 
 /** CTEs that follow `fence`. A statement cannot change a row twice, so of two changes of the same thing the last one wins. */
 export function changeCtes(

@@ -4,8 +4,7 @@
 import type { DatasetId, TargetId, UserId } from '../../model/ids.ts';
 import { type DatasetAddress, datasetPrefix } from '../../model/object-key.ts';
 import type { DatasetState, ImportStatus, UploadStatus } from '../../model/status.ts';
-import type { ObjectVersion } from '../../ports/catalog.ts';
-import type { DatasetIndex, IndexedDataset, RetiredDataset, RetiredState } from '../../ports/dataset-index.ts';
+import type { DatasetIndex, IndexedDataset, ObjectVersion, RetiredDataset, RetiredState } from '../../ports/catalog.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 
 /** Must be exactly the expression of the index dataset_store_order. */

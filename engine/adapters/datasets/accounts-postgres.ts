@@ -2,10 +2,10 @@
 
 import { addressKey } from '../../model/access-mail.ts';
 import type { UserId } from '../../model/ids.ts';
-import type { Accounts, Profile } from '../../ports/accounts.ts';
+import type { Accounts, AddressBook, Profile } from '../../ports/access-people.ts';
 import { defect } from '../../runtime/failure.ts';
 import type { Sql } from '../postgres/postgres.ts';
-import { storableText } from '../postgres/storable-text.ts';
+import { storableText } from '../postgres/sql-parameters.ts';
 
 const MAX_IDS = 1_000;
 
@@ -61,3 +61,23 @@ const profileOf = (row: AccountRow): Profile => ({
   email: row.email,
   affiliation: row.affiliation,
 });
+
+/** Looks up accounts of the cache DB by mail address. */
+export class PostgresAddressBook implements AddressBook {
+  readonly #db: Sql;
+
+  constructor(db: Sql) {
+    this.#db = db;
+  }
+
+  async usersAt(email: string, signal: AbortSignal): Promise<readonly UserId[]> {
+    signal.throwIfAborted();
+    const key = addressKey(email);
+    if (key === undefined || key === '') return [];
+    const rows = await this.#db.query<{ user_id: UserId }>(
+      'select user_id::text as user_id from account where address_key = $1 order by account.user_id limit 2',
+      [key],
+    );
+    return rows.map((row) => row.user_id);
+  }
+}

@@ -5,8 +5,7 @@ import type { AuditEntry, AuditPlace, AuditRow } from '../../model/audit.ts';
 import type { AuditFilter, AuditLog, AuditPage, AuditPageOptions } from '../../ports/audit-log.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
-import { SqlParameters } from '../postgres/sql-parameters.ts';
-import { storableJson } from '../postgres/storable-text.ts';
+import { SqlParameters, storableJson } from '../postgres/sql-parameters.ts';
 
 const WEEK_MS = 7 * 86_400_000;
 /** A Monday, UTC. */

@@ -6,11 +6,10 @@ import type { StoredShare } from '../../ports/catalog.ts';
 import type { DatasetEdit, DatasetEdits, DecidedEdit, EditableDataset } from '../../ports/dataset-edits.ts';
 import { messageOf, transient } from '../../runtime/failure.ts';
 import { changeCtes } from '../catalog/catalog-changes.ts';
-import type { FileFolderName } from '../catalog/dataset-files.ts';
+import type { FileFolderName } from '../catalog/dataset-document.ts';
 import { DATASET_COLUMNS, type DatasetRow, datasetRecord } from '../catalog/dataset-row.ts';
 import { type Postgres, type Sql, sqlState } from '../postgres/postgres.ts';
-import { SqlParameters } from '../postgres/sql-parameters.ts';
-import { statementName } from '../postgres/statement-name.ts';
+import { SqlParameters, statementName } from '../postgres/sql-parameters.ts';
 
 /** How long an edit waits for the edit before it, which may be putting a small object. */
 const LOCK_TIMEOUT = '10s';

@@ -17,7 +17,7 @@ import { type Items, mapped, opened } from '../../runtime/items.ts';
 import { type DatasetRow, datasetRecord } from '../catalog/dataset-row.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 import { boundedPage, rowPages } from '../postgres/row-pages.ts';
-import { statementName } from '../postgres/statement-name.ts';
+import { statementName } from '../postgres/sql-parameters.ts';
 import {
   ALL_COUNT,
   DATASETS_WITH_DELETED,

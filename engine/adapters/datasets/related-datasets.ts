@@ -3,8 +3,7 @@
 import type { DatasetId, UserId } from '../../model/ids.ts';
 import type { DatasetMetadata } from '../../model/metadata.ts';
 import type { RelatedDataset } from '../../ports/dataset-queries.ts';
-import { SqlParameters } from '../postgres/sql-parameters.ts';
-import { storableText } from '../postgres/storable-text.ts';
+import { SqlParameters, storableText } from '../postgres/sql-parameters.ts';
 
 const MAX_RELATED = 1_000;
 

@@ -3,10 +3,9 @@
 import type { BigIntStats } from 'node:fs';
 import { constants, type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { demandAllowedKey } from '../../model/object-key.ts';
 import type { ByteRange, ObjectInfo, ObjectReader, OpenObject } from '../../ports/object-store.ts';
-import { transient } from '../../runtime/failure.ts';
-import { demandAllowedKey } from './allowed-key.ts';
-import { codeOf, storeFault } from './directory-store-fault.ts';
+import { codeOf, defect, Failure, transient } from '../../runtime/failure.ts';
 import { walkObjects } from './directory-store-walk.ts';
 
 /** A stream allocates a new buffer per chunk. With larger ones, more memory accumulates before garbage collection. */
@@ -150,4 +149,16 @@ async function openIfPresent(path: string): Promise<FileHandle | undefined> {
 function isAbsent(error: unknown): boolean {
   const code = codeOf(error);
   return code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG';
+}
+
+// Maps file system errors to failures of the object store.
+
+/** A key that is another key's folder, or a folder in place of a file. Longshore creates no such keys. */
+const CLASHES = new Set(['ENOTDIR', 'EISDIR', 'EEXIST', 'ENOTEMPTY', 'ENAMETOOLONG', 'ELOOP']);
+
+/** Converts file system errors into failures that say what was being done. Other errors are returned unchanged. */
+export function storeFault(error: unknown, what: string): unknown {
+  if (error instanceof Failure || !(error instanceof Error) || !('syscall' in error)) return error;
+  const message = `${what}: ${error.message}`;
+  return CLASHES.has(codeOf(error) ?? '') ? defect(message, { cause: error }) : transient(message, { cause: error });
 }

@@ -19,10 +19,9 @@ import {
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ObjectSource, PutOptions } from '../../ports/object-store.ts';
-import { defect, rejected, transient } from '../../runtime/failure.ts';
+import { codeOf, defect, rejected, transient } from '../../runtime/failure.ts';
 import { giveBack } from '../../runtime/give-back.ts';
 import type { Clock } from '../../runtime/time.ts';
-import { codeOf } from './directory-store-fault.ts';
 import { etagOf, modifiedOf } from './directory-store-reader.ts';
 
 export interface StagedObject {

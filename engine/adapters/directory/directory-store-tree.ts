@@ -2,7 +2,7 @@
 
 import { mkdir, open, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { codeOf } from './directory-store-fault.ts';
+import { codeOf } from '../../runtime/failure.ts';
 
 /** Concurrent removals may prune folders during a put; each time costs one attempt. */
 const MOVE_ATTEMPTS = 100;

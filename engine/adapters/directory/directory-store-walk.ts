@@ -7,9 +7,9 @@
 import type { Dirent } from 'node:fs';
 import { opendir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf } from './directory-store-fault.ts';
+import { codeOf } from '../../runtime/failure.ts';
 
-export interface WalkOptions {
+interface WalkOptions {
   /** May end inside a name. */
   readonly prefix: string;
   /** Keys up to and including this one are skipped. */

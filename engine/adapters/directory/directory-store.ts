@@ -10,24 +10,16 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { ObjectChange } from '../../model/event.ts';
-import type {
-  ByteRange,
-  ObjectInfo,
-  ObjectSource,
-  ObjectStore,
-  OpenObject,
-  PutOptions,
-} from '../../ports/object-store.ts';
+import type { ObjectInfo, ObjectSource, ObjectStore, PutOptions } from '../../ports/object-store.ts';
 import { defect, messageOf, transient } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { type Clock, deadline } from '../../runtime/time.ts';
-import type { ChangeJournal, JournalEntry, PendingEntry } from '../events/change-journal.ts';
-import { storeFault } from './directory-store-fault.ts';
-import { DirectoryReader, demandFolder, objectPath } from './directory-store-reader.ts';
+import type { ChangeJournal, JournalEntry, PendingEntry } from '../events/postgres-queue.ts';
+import { DirectoryReader, demandFolder, objectPath, storeFault } from './directory-store-reader.ts';
 import { type StagedObject, Staging } from './directory-store-staging.ts';
 import { ObjectTree } from './directory-store-tree.ts';
 
-export interface DirectoryStoreOptions {
+interface DirectoryStoreOptions {
   /** Created if missing. Its subfolders `objects` and `staging` must be on one file system. */
   readonly path: string;
   readonly journal: ChangeJournal;
@@ -60,41 +52,20 @@ export async function openDirectoryStore(options: DirectoryStoreOptions, signal:
 }
 
 /** Created by {@link openDirectoryStore}. */
-export class DirectoryStore implements ObjectStore {
+export class DirectoryStore extends DirectoryReader implements ObjectStore {
   readonly #options: DirectoryStoreOptions;
   readonly #objects: string;
   readonly #tree: ObjectTree;
   readonly #staging: Staging;
-  readonly #reader: DirectoryReader;
   /** Entries whose outcome the journal did not get; settled with the orphans. */
   #untold: PendingEntry[] = [];
 
   constructor(options: DirectoryStoreOptions, objects: string, staging: Staging) {
+    super(objects);
     this.#options = options;
     this.#objects = objects;
     this.#tree = new ObjectTree(objects);
     this.#staging = staging;
-    this.#reader = new DirectoryReader(objects);
-  }
-
-  get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<OpenObject | undefined> {
-    return this.#reader.get(key, range, signal);
-  }
-
-  head(key: string, signal: AbortSignal): Promise<ObjectInfo | undefined> {
-    return this.#reader.head(key, signal);
-  }
-
-  list(prefix: string, options: { readonly after?: string }, signal: AbortSignal): AsyncIterable<ObjectInfo> {
-    return this.#reader.list(prefix, options, signal);
-  }
-
-  pages(
-    prefix: string,
-    options: { readonly after?: string },
-    signal: AbortSignal,
-  ): AsyncIterable<readonly ObjectInfo[]> {
-    return this.#reader.pages(prefix, options, signal);
   }
 
   async put(key: string, source: ObjectSource, options: PutOptions, signal: AbortSignal): Promise<ObjectInfo> {
@@ -173,7 +144,7 @@ export class DirectoryStore implements ObjectStore {
     signal.throwIfAborted();
     const found: JournalEntry[] = [];
     for (const key of keys)
-      if (await this.#reader.head(key, signal)) found.push({ change: { kind: 'removed', key }, etag: undefined });
+      if (await this.head(key, signal)) found.push({ change: { kind: 'removed', key }, etag: undefined });
     if (found.length === 0) return;
     const entries = await this.#note(found, signal);
     const noted = new Map(entries.map((entry) => [entry.change.key, entry]));
@@ -242,7 +213,7 @@ export class DirectoryStore implements ObjectStore {
   }
 
   async #wasMade({ change, etag }: PendingEntry, signal: AbortSignal): Promise<boolean> {
-    const current = await this.#reader.head(change.key, signal);
+    const current = await this.head(change.key, signal);
     return change.kind === 'removed' ? current === undefined : current?.etag === etag;
   }
 }

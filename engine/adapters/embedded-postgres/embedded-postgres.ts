@@ -2,7 +2,7 @@
 //
 // States:  absent --initdb--> stopped --start--> running --stop--> stopped
 //          running --supervisor killed--> orphan --next start--> stopped
-// Since postgres refuses to run as root, root runs it with a separate account or, without one, as nobody (postgres-account.ts).
+// Since postgres refuses to run as root, root runs it with a separate account or, without one, as nobody (postgres-binaries.ts).
 
 import { spawn } from 'node:child_process';
 import {
@@ -19,10 +19,19 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure, messageOf } from '../../runtime/failure.ts';
+import { exists } from '../../runtime/files.ts';
 import type { Logger } from '../../runtime/log.ts';
 import type { Clock } from '../../runtime/time.ts';
-import { type Account, giveTree, MAKE_ACCOUNT, NOBODY, ownAccount } from './postgres-account.ts';
-import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
+import { settledWithin } from '../../runtime/wait.ts';
+import {
+  type Account,
+  findPostgresBinaries,
+  giveTree,
+  MAKE_ACCOUNT,
+  NOBODY,
+  ownAccount,
+  type PostgresBinaries,
+} from './postgres-binaries.ts';
 
 /**
  * A path of the data directory that needs no rights on its parents: the first file descriptor after stdin, stdout and stderr.
@@ -32,7 +41,7 @@ const HERE = '/proc/self/fd/3';
 const START_MS = 60_000;
 const STOP_MS = 15_000;
 
-export interface EmbeddedPostgresOptions {
+interface EmbeddedPostgresOptions {
   /** Contains `postgres/` (data), `postgres.log` and maybe `pg/` (programs). */
   readonly dir: string;
   readonly port: number;
@@ -188,7 +197,7 @@ async function launch(
     if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
     for (const signalName of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
       child.kill(signalName);
-      if (await settledWithin(exited, STOP_MS, clock)) return;
+      if (await settledWithin(clock, STOP_MS, exited)) return;
       log.warn({ signalName }, 'embedded PostgreSQL did not stop in time');
     }
   };
@@ -260,24 +269,5 @@ async function servesDirectory(pid: number, data: string): Promise<boolean> {
     return false;
   }
 }
-
-async function settledWithin(promise: Promise<unknown>, ms: number, clock: Clock): Promise<boolean> {
-  const late = new AbortController();
-  const waiting = clock.sleep(ms, late.signal).then(
-    () => false,
-    () => true,
-  );
-  try {
-    return await Promise.race([promise.then(() => true), waiting]);
-  } finally {
-    late.abort();
-  }
-}
-
-const exists = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
 
 const cleanEnvironment = (): Record<string, string> => ({ PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', TZ: 'UTC' });

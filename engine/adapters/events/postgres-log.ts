@@ -5,10 +5,10 @@ import type { DatasetId, UserId } from '../../model/ids.ts';
 import type { ChannelFilter, EventLog, EventRecord } from '../../ports/event-log.ts';
 import type { Logger } from '../../runtime/log.ts';
 import type { Clock } from '../../runtime/time.ts';
+import { unlessAborted } from '../../runtime/wait.ts';
 import { BATCH, ClaimedRows, freeRow } from '../postgres/claimed-rows.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 import type { PostgresInstance } from '../postgres/postgres-instance.ts';
-import { EventIds } from './event-ids.ts';
 
 /** Notified with the name of a channel that has new messages. */
 const NOTIFY_CHANNEL = 'longshore_event';
@@ -47,7 +47,7 @@ interface LogRow {
   readonly source: EventSource;
 }
 
-export interface PostgresEventLogOptions {
+interface PostgresEventLogOptions {
   /** Called for messages of a consumed channel whose key nobody wants; they are dropped. */
   readonly onDropped: (channel: string, count: number) => void;
 }
@@ -123,3 +123,38 @@ const eventRecord = (row: LogRow): EventRecord => ({
   key: row.key,
   event: { eventID: row.event_id, userID: row.owner, datasetID: row.dataset_id, source: row.source },
 });
+
+// Event ids from a sequence of the cache database, whichever event log is used. Each process reserves a block of ids and
+// assigns them locally.
+
+/** Increment of the sequence event_id. */
+const ID_BLOCK = 1_000;
+
+export class EventIds {
+  readonly #db: Postgres;
+  #next = 0;
+  #end = 0;
+  #fetching: Promise<void> | undefined;
+
+  constructor(db: Postgres) {
+    this.#db = db;
+  }
+
+  /** An integer below 2^53, unique across all processes. */
+  async next(signal: AbortSignal): Promise<number> {
+    // The first caller that finds the block used up fetches the next one for all.
+    while (this.#next >= this.#end) {
+      this.#fetching ??= this.#fetch().finally(() => {
+        this.#fetching = undefined;
+      });
+      await unlessAborted(this.#fetching, signal);
+    }
+    return this.#next++;
+  }
+
+  async #fetch(): Promise<void> {
+    const [row] = await this.#db.query<{ first: number }>("select nextval('event_id') as first");
+    this.#next = row?.first ?? 0;
+    this.#end = this.#next + ID_BLOCK;
+  }
+}

@@ -13,7 +13,7 @@ import {
 } from '../../ports/jobs.ts';
 import { LEASE_TIME } from '../postgres/leases-postgres.ts';
 import { type Sql, sqlState } from '../postgres/postgres.ts';
-import { storableJson } from '../postgres/storable-text.ts';
+import { storableJson } from '../postgres/sql-parameters.ts';
 
 const COMPLETE_AND_FETCH =
   'select * from complete_and_fetch_jobs($1, $2::interval, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)';

@@ -10,7 +10,7 @@ import { type KafkaSettings, producerClient } from './kafka-options.ts';
 /** Retries of a request for which the cluster's controller was not found. */
 const CREATE_RETRIES = 2;
 
-export interface TopicsFound {
+interface TopicsFound {
   /** Number of partitions by topic, for the topics that exist. */
   readonly partitions: ReadonlyMap<string, number>;
   readonly missing: readonly string[];

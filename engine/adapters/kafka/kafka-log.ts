@@ -8,12 +8,11 @@ import type { Logger } from '../../runtime/log.ts';
 import { type Backoff, DELAYS, persisting } from '../../runtime/retry.ts';
 import type { Clock } from '../../runtime/time.ts';
 import { settledWithin } from '../../runtime/wait.ts';
-import type { EventIds } from '../events/event-ids.ts';
+import type { EventIds } from '../events/postgres-log.ts';
 import { KafkaAdmin } from './kafka-admin.ts';
 import { KafkaMembership, type PartitionBatch } from './kafka-membership.ts';
-import { decodeEvent } from './kafka-message.ts';
 import type { KafkaSettings } from './kafka-options.ts';
-import { KafkaPublisher } from './kafka-publisher.ts';
+import { decodeEvent, KafkaPublisher } from './kafka-publisher.ts';
 
 /** For consumers to end by themselves when the log is closed. */
 const CLOSE_MS = 2_000;

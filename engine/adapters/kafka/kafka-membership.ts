@@ -17,8 +17,7 @@ import { Backoff, DELAYS } from '../../runtime/retry.ts';
 import type { Clock } from '../../runtime/time.ts';
 import { settledUnless, settledWithin, unlessAborted } from '../../runtime/wait.ts';
 import { subscribedAssigner } from './kafka-assigner.ts';
-import { KafkaClient } from './kafka-client.ts';
-import { kafkaFailure } from './kafka-failure.ts';
+import { KafkaClient, kafkaFailure } from './kafka-client.ts';
 import { consumerClient, consumerOptions, type KafkaSettings, startsAtBeginning } from './kafka-options.ts';
 
 /** Maximum number of records handed over at a time. */
@@ -34,7 +33,7 @@ export interface PartitionBatch {
   readonly messages: readonly KafkaMessage[];
 }
 
-export interface MembershipOptions {
+interface MembershipOptions {
   readonly settings: KafkaSettings;
   readonly topics: readonly string[];
   /** The messages are committed once it resolves; if it rejects, they are delivered again. */

@@ -1,10 +1,11 @@
 // Mails as files, for a machine without a mail server: `{key}.eml` as it would be sent, and `{key}.json` for programs. A mail
 // that is sent again replaces its files.
 
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Mail, Mailer } from '../../ports/mail.ts';
 import { defect, messageOf, transient } from '../../runtime/failure.ts';
+import { writeWhole } from '../../runtime/files.ts';
 
 export type StoredMail = Omit<Mail, 'date' | 'html' | 'replyTo'> & { readonly date: string; readonly file: string };
 
@@ -24,9 +25,9 @@ export class MailDirectory implements Mailer {
     const stored: StoredMail = { ...told, date: mail.date.toISOString(), file };
     await this.probe(signal);
     try {
-      await writeWhole(file, await composed(mail));
+      await writeWhole(file, await composed(mail), 0o600);
       // Written last: when a mail is listed, its file exists.
-      await writeWhole(join(this.#path, `${key}.json`), Buffer.from(`${JSON.stringify(stored, null, 2)}\n`));
+      await writeWhole(join(this.#path, `${key}.json`), Buffer.from(`${JSON.stringify(stored, null, 2)}\n`), 0o600);
       return [];
     } catch (cause) {
       throw this.#away(cause);
@@ -73,10 +74,4 @@ async function composed({ to, cc, replyTo, ...rest }: Mail): Promise<Buffer> {
   });
   if (!Buffer.isBuffer(message)) throw defect('the mail was not composed into a buffer');
   return message;
-}
-
-async function writeWhole(path: string, content: Buffer): Promise<void> {
-  const partial = `${path}.partial-${process.pid}`;
-  await writeFile(partial, content, { mode: 0o600 });
-  await rename(partial, path);
 }

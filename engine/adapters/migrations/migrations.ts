@@ -1,7 +1,8 @@
 // Applies numbered SQL files: each once, in its own transaction, under an advisory lock. Their checksums are stored.
 
 import { createHash } from 'node:crypto';
-import { Failure } from '../../runtime/failure.ts';
+import { defect, Failure } from '../../runtime/failure.ts';
+import { programFolder, type TextFolder } from '../../runtime/program-files.ts';
 import { type Postgres, quoteIdentifier, type Sql } from '../postgres/postgres.ts';
 
 export interface Migration {
@@ -12,7 +13,7 @@ export interface Migration {
 }
 
 /** Numbers of migrations, by how schema and program differ. All lists are empty when the schema is up to date. */
-export interface MigrationState {
+interface MigrationState {
   /** Not applied yet; {@link migrate} would apply them. */
   readonly missing: readonly number[];
   /** Applied with another checksum: the schema was created by an unreleased version. */
@@ -112,3 +113,41 @@ export async function migrationState(
 
 const checksums = (migrations: readonly Migration[]): ReadonlyMap<number, string> =>
   new Map(migrations.map((m) => [m.number, createHash('sha256').update(m.sql).digest('hex')]));
+
+// Loads the migrations of a folder: files named `NNNN-name.sql`, from 0001 without gaps.
+
+const FILE = /^([0-9]{4})-([a-z0-9-]+)\.sql$/;
+
+/** Returns the migrations in order. Throws when a file has another name, or when a number is missing or occurs twice. */
+export async function loadMigrations(folder: TextFolder): Promise<readonly Migration[]> {
+  const files = (await folder.names()).toSorted();
+  return Promise.all(
+    files.map(async (file, index) => {
+      const [, digits, name] = FILE.exec(file) ?? [];
+      if (digits === undefined || name === undefined)
+        throw defect(
+          `'${file}' in ${folder.path} is no migration: NNNN-name.sql, lower case letters, digits and - only`,
+        );
+      const number = Number(digits);
+      if (number !== index + 1)
+        throw defect(`migration '${file}' in ${folder.path}: its number should be ${index + 1}`);
+      return { number, name, sql: await folder.read(file) };
+    }),
+  );
+}
+
+/** Migrations of the schema of the dataset access service. */
+export const accessMigrations = (): Promise<readonly Migration[]> =>
+  loadMigrations(programFolder('engine/adapters/migrations/access'));
+
+/** Migrations of the cache database: the engine's memory first, the catalog after it. */
+export const cacheMigrations = (): Promise<readonly Migration[]> =>
+  loadMigrations(programFolder('engine/adapters/migrations/cache'));
+
+/** Migrations of a control schema. */
+export const controlMigrations = (): Promise<readonly Migration[]> =>
+  loadMigrations(programFolder('engine/adapters/migrations/control'));
+
+/** Migrations of the schema of the report job service. */
+export const reportMigrations = (): Promise<readonly Migration[]> =>
+  loadMigrations(programFolder('engine/adapters/migrations/report'));

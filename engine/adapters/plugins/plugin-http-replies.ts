@@ -1,11 +1,10 @@
 // Maps responses of a plugin server to outcomes (docs/design/decisions.md#plugin-wire-protocol). Fields with their default
 // value may be missing.
 
-import { parseJson } from '../../model/json.ts';
+import { isObject, parseJson } from '../../model/json.ts';
 import { decodeDocument } from '../../model/utf8.ts';
 import { PLUGIN_FAULT_ATTEMPTS, type PluginFailure, type Validation } from '../../ports/plugin-client.ts';
-import { defect, Failure, transient } from '../../runtime/failure.ts';
-import { withoutInside } from '../../runtime/public-message.ts';
+import { defect, Failure, transient, withoutInside } from '../../runtime/failure.ts';
 
 export const CODE = {
   success: 200,
@@ -134,7 +133,7 @@ function codeOf(error: unknown): string {
   return inner === undefined ? '' : codeOf(inner);
 }
 
-function parseFields(text: string, where: string): Record<string, unknown> {
+function parseFields(text: string, where: string): Readonly<Record<string, unknown>> {
   if (text.trim() === '') return {};
   let value: unknown;
   try {
@@ -142,9 +141,8 @@ function parseFields(text: string, where: string): Record<string, unknown> {
   } catch (cause) {
     throw defect(`${where}: the response is not JSON`, { cause });
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw defect(`${where}: the response is not a JSON object`);
-  return value as Record<string, unknown>;
+  if (!isObject(value)) throw defect(`${where}: the response is not a JSON object`);
+  return value;
 }
 
 const texts = (value: unknown): readonly string[] =>

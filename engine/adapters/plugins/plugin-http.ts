@@ -6,20 +6,17 @@ import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
-import { SCRIPT_RAN } from '../../model/plugin-protocol.ts';
 import { passedOn } from '../../model/traceparent.ts';
-import type {
-  ImportReply,
-  InstallReply,
-  PluginCall,
-  PluginClient,
-  PluginFailure,
-  UninstallReply,
+import {
+  type ImportReply,
+  type InstallReply,
+  type PluginCall,
+  type PluginClient,
+  type PluginFailure,
+  SCRIPT_RAN,
+  type UninstallReply,
 } from '../../ports/plugin-client.ts';
 import { aborted, defect, Failure, messageOf } from '../../runtime/failure.ts';
-import { compact, fields, ids, propertiesPart, uninstallBody } from './plugin-http-fields.ts';
-import { pluginMetadata } from './plugin-http-metadata.ts';
-import { JSON_TYPE, type MultipartBody, multipartBody, type Part } from './plugin-http-multipart.ts';
 import {
   type AnswerTimes,
   CODE,
@@ -31,6 +28,18 @@ import {
   readText,
   unexpectedCode,
 } from './plugin-http-replies.ts';
+import {
+  compact,
+  fields,
+  ids,
+  JSON_TYPE,
+  type MultipartBody,
+  multipartBody,
+  type Part,
+  pluginMetadata,
+  propertiesPart,
+  uninstallBody,
+} from './plugin-http-requests.ts';
 import { type CallTimes, LONGEST_MS, readTimes } from './shared-times.ts';
 
 const TIMES: CallTimes = { connectMs: 10_000, bodyIdleMs: 60_000, marginMs: 60_000 };

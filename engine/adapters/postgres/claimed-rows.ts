@@ -7,9 +7,9 @@
 
 import { kindOf, transient } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
-import { Notifier } from '../../runtime/notifier.ts';
 import { type Backoff, DELAYS, persisting } from '../../runtime/retry.ts';
 import type { Clock } from '../../runtime/time.ts';
+import { Notifier } from '../../runtime/wait.ts';
 import type { Postgres } from './postgres.ts';
 import type { PostgresInstance } from './postgres-instance.ts';
 
@@ -22,7 +22,7 @@ export const freeRow = (others: string): string => `(holder is null
   or (holder = $1 and consumer <> all(${others}))
   or (holder <> $1 and holder not in (select id from alive_instance)))`;
 
-export interface ClaimedTable<Row extends { readonly id: number }> {
+interface ClaimedTable<Row extends { readonly id: number }> {
   readonly table: 'event_log' | 'object_change';
   /** NOTIFY channel for new rows. */
   readonly channel: string;

@@ -1,9 +1,12 @@
 // Leases as rows of the cache database. A lease is free when nobody holds it, when it has expired, or when its holder has lost
 // its session lock. Acquiring it increments its token. The database's clock is used.
 
+import type { DatasetId } from '../../model/ids.ts';
 import type { Lease, Leases } from '../../ports/jobs.ts';
+import { aborted, type Failure } from '../../runtime/failure.ts';
 import type { Postgres } from './postgres.ts';
 import type { PostgresInstance } from './postgres-instance.ts';
+import type { SqlParameters } from './sql-parameters.ts';
 
 /** How long a lease lasts without renewal, as an interval of PostgreSQL; three renewals fit into it. */
 export const LEASE_TIME = '30 seconds';
@@ -69,3 +72,21 @@ export class PostgresLeases implements Leases {
     await this.#db.query(RELEASE, [lease.name, lease.token, this.#instance.id]);
   }
 }
+
+// Fences every write to the cache DB that is made under a dataset's lease. Check and write are one statement, so a process that
+// lost its lease while it was suspended can no longer write (docs/design/decisions.md#from-a-change-to-a-job).
+
+/**
+ * A CTE `fence` whose only row has the dataset's id; no row when the lease is not ours. Its lock keeps the lease unchanged
+ * until the transaction ends. Throws when the lease is another dataset's.
+ */
+export function fence(dataset: DatasetId, lease: Lease, parameters: SqlParameters): string {
+  if (lease.name !== dataset) throw leaseLost(dataset);
+  const name = parameters.add(dataset, 'text');
+  const token = parameters.add(lease.token, 'bigint');
+  return `fence as materialized (
+    select l.name as dataset_id from lease l
+    where l.name = ${name} and l.token = ${token} and l.holder is not null for share)`;
+}
+
+export const leaseLost = (dataset: DatasetId): Failure => aborted(`dataset ${dataset}: lease lost`);

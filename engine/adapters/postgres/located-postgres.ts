@@ -13,7 +13,7 @@ import type { Postgres, Sql } from './postgres.ts';
 /** What the adapters of a target need from its database. */
 export type TargetDatabase = Pick<Postgres, 'query' | 'transaction' | 'probe'> & AsyncDisposable;
 
-export interface LocatedPostgresOptions {
+interface LocatedPostgresOptions {
   readonly directory: Directory;
   readonly commonName: string;
   readonly open: (at: DatabaseAddress) => TargetDatabase;

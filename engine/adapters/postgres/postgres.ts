@@ -1,8 +1,10 @@
 // PostgreSQL access for the adapters: a bounded pool, transactions, cursors, and errors mapped to failure kinds.
 
+import { Socket } from 'node:net';
 import pg from 'pg';
 import { Failure, messageOf } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
+import { unlessAborted } from '../../runtime/wait.ts';
 
 export interface PostgresOptions {
   readonly host: string;
@@ -220,4 +222,44 @@ export function postgresFailure(error: unknown, where: string): unknown {
       unreachable: state === undefined || /^(08|57|28|3D)/.test(state),
     });
   return new Failure('defect', text, { cause: error });
+}
+
+// A PostgreSQL connection for a single piece of work. Unlike a pool it can be aborted at any time: when the signal aborts, the
+// socket is closed, even during connecting.
+
+const SINGLE_STATEMENT_MS = 10_000;
+
+/** Fails like `Postgres`, or with the signal's reason. Nothing is left open when it ends. */
+export async function withConnection<Result>(
+  options: PostgresOptions,
+  work: (sql: Sql) => Promise<Result>,
+  signal: AbortSignal,
+): Promise<Result> {
+  signal.throwIfAborted();
+  const socket = new Socket();
+  const client = new pg.Client({
+    ...connectionConfig(options),
+    statement_timeout: SINGLE_STATEMENT_MS,
+    stream: () => socket,
+  });
+  // A broken connection fails its statement; an unhandled `error` event would crash the process.
+  client.on('error', () => undefined);
+  const sql: Sql = {
+    query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>
+      (await client.query(text, values as unknown[])).rows as Row[],
+  };
+  const visit = async (): Promise<Result> => {
+    await client.connect();
+    const result = await work(sql);
+    await client.end();
+    return result;
+  };
+  try {
+    return await unlessAborted(visit(), signal);
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw postgresFailure(error, `database ${options.database} at ${options.host}:${options.port}`);
+  } finally {
+    socket.destroy();
+  }
 }

@@ -8,7 +8,7 @@ import { type RabbitOptions, RabbitSession } from './rabbit-session.ts';
 /** `locked`: exclusive to another connection. `refused`: our user has no permission. */
 export type Declared = 'as-configured' | 'missing' | 'different' | 'locked' | 'refused';
 
-export interface RabbitInspection {
+interface RabbitInspection {
   readonly exchange: Declared;
   readonly queue: Declared;
   /** Messages that wait in the queue; 0 if it could not be read. */

@@ -1,15 +1,19 @@
 // Remote files over HTTP(S). Redirects are followed here, so that each hop is checked like the first URL. Addresses are checked
-// where connections are made (guarded-connect.ts). One connection per request, not kept alive; no proxy.
+// where connections are made (fetchable-addresses.ts). One connection per request, not kept alive; no proxy.
 
 import { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 import type { NoRemoteFile, OpenRemoteFile, RemoteFile, RemoteFiles } from '../../ports/remote-files.ts';
 import { aborted, Failure, messageOf, transient } from '../../runtime/failure.ts';
 import { type Clock, systemClock } from '../../runtime/time.ts';
-import { FetchableAddresses } from './fetchable-addresses.ts';
-import { AddressRefused, guardedConnector, type Resolve, resolveBySystem } from './guarded-connect.ts';
-import { decoded } from './remote-encoding.ts';
-import { fromLatin1, remoteFileName } from './remote-file-name.ts';
+import {
+  AddressRefused,
+  FetchableAddresses,
+  guardedConnector,
+  type Resolve,
+  resolveBySystem,
+} from './fetchable-addresses.ts';
+import { decoded, fromLatin1, remoteFileName } from './remote-file-name.ts';
 
 /** Plain data, because it is sent to threads. */
 export interface RemoteHttpOptions {

@@ -6,8 +6,7 @@ import type { CollectedReport, ReportCollections } from '../../ports/report-jobs
 import type { Postgres } from '../postgres/postgres.ts';
 import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
 import { SqlParameters } from '../postgres/sql-parameters.ts';
-import { type MetaRow, metaOf } from './job-row.ts';
-import { textOrNull } from './links.ts';
+import { type MetaRow, metaOf, textOrNull } from './job-row.ts';
 
 /** Links in memory at once: a note may be long. */
 const PAGE = 500;

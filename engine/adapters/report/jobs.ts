@@ -12,9 +12,8 @@ import type {
   SubmitRules,
 } from '../../ports/report-jobs.ts';
 import type { Postgres, Sql } from '../postgres/postgres.ts';
-import { storableJson, storableText } from '../postgres/storable-text.ts';
-import { failedOf, JOB_COLUMNS, type JobRow, jobOf, type MetaRow, metaOf } from './job-row.ts';
-import { putLink } from './links.ts';
+import { storableJson, storableText } from '../postgres/sql-parameters.ts';
+import { failedOf, JOB_COLUMNS, type JobRow, jobOf, type MetaRow, metaOf, putLink } from './job-row.ts';
 
 /** Notified when a job may be claimable. No payload. */
 export const REPORT_CHANNEL = 'longshore_report';

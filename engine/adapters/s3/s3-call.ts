@@ -25,7 +25,7 @@ export interface S3Times {
 
 export const S3_TIMES: S3Times = { connectMs: 10_000, answerMs: 60_000, idleMs: 60_000, graceMs: 5_000 };
 
-export interface S3CallOptions {
+interface S3CallOptions {
   /** Named in every failure: the operation, the object, the bucket and the store. */
   readonly what: string;
   readonly times: S3Times;

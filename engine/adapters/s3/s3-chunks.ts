@@ -2,8 +2,7 @@
 // back until the source has ended with the announced size. So if the source fails or has another size, the store never
 // receives a complete object.
 
-import { rejected, transient } from '../../runtime/failure.ts';
-import { codeOf } from '../directory/directory-store-fault.ts';
+import { codeOf, rejected, transient } from '../../runtime/failure.ts';
 import type { S3Call } from './s3-call.ts';
 
 /**

@@ -8,25 +8,17 @@
 
 import { lstat, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import type {
-  ByteRange,
-  ObjectInfo,
-  ObjectSource,
-  ObjectStore,
-  OpenObject,
-  PutOptions,
-} from '../../ports/object-store.ts';
+import { demandAllowedKey } from '../../model/object-key.ts';
+import type { ObjectInfo, ObjectSource, ObjectStore, PutOptions } from '../../ports/object-store.ts';
 import { defect, Failure, messageOf, transient } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { deadline } from '../../runtime/time.ts';
-import { demandAllowedKey } from '../directory/allowed-key.ts';
-import { storeFault } from '../directory/directory-store-fault.ts';
+import { storeFault } from '../directory/directory-store-reader.ts';
 import { lastHeldBack, sourceFault, wrongSize } from './s3-chunks.ts';
 import { S3Connection, type S3Options, type S3Parts, textOf } from './s3-connection.ts';
 import { plainTag } from './s3-listing.ts';
 import { putBytes, putParts, type Stored } from './s3-multipart.ts';
 import { S3Reader } from './s3-reader.ts';
-import { UnfinishedUploads } from './s3-unfinished.ts';
 
 export interface S3StoreParts extends S3Parts {
   readonly log: Logger;
@@ -39,37 +31,17 @@ const HEAD_MS = 10_000;
 const READ_BYTES = 256 * 1024;
 
 /** The bucket must exist. The constructor makes no request. */
-export class S3Store implements ObjectStore, Disposable {
+export class S3Store extends S3Reader implements ObjectStore, Disposable {
   readonly #connection: S3Connection;
-  readonly #reader: S3Reader;
   readonly #log: Logger;
   readonly #unfinished: UnfinishedUploads;
 
   constructor(options: S3Options, { log, ...parts }: S3StoreParts) {
-    this.#connection = new S3Connection(options, parts);
-    this.#reader = new S3Reader(this.#connection);
+    const connection = new S3Connection(options, parts);
+    super(connection);
+    this.#connection = connection;
     this.#log = log;
-    this.#unfinished = new UnfinishedUploads(this.#connection, log);
-  }
-
-  get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<OpenObject | undefined> {
-    return this.#reader.get(key, range, signal);
-  }
-
-  head(key: string, signal: AbortSignal): Promise<ObjectInfo | undefined> {
-    return this.#reader.head(key, signal);
-  }
-
-  list(prefix: string, options: { readonly after?: string }, signal: AbortSignal): AsyncIterable<ObjectInfo> {
-    return this.#reader.list(prefix, options, signal);
-  }
-
-  pages(
-    prefix: string,
-    options: { readonly after?: string },
-    signal: AbortSignal,
-  ): AsyncIterable<readonly ObjectInfo[]> {
-    return this.#reader.pages(prefix, options, signal);
+    this.#unfinished = new UnfinishedUploads(connection, log);
   }
 
   async put(key: string, source: ObjectSource, options: PutOptions, signal: AbortSignal): Promise<ObjectInfo> {
@@ -100,9 +72,9 @@ export class S3Store implements ObjectStore, Disposable {
     }
   }
 
-  async probe(signal: AbortSignal): Promise<void> {
+  override async probe(signal: AbortSignal): Promise<void> {
     try {
-      await this.#reader.probe(signal);
+      await super.probe(signal);
     } catch (error) {
       if (signal.aborted || (error instanceof Failure && error.kind === 'transient')) throw error;
       throw transient(messageOf(error), { cause: error });
@@ -173,10 +145,62 @@ export class S3Store implements ObjectStore, Disposable {
     using limit = deadline(clock, HEAD_MS, undefined, () =>
       transient(`${what}: stored, but its head cannot be read`, { unreachable: true, unanswered: true }),
     );
-    const info = await this.#reader.head(key, limit.signal);
+    const info = await this.head(key, limit.signal);
     if (info?.size === bytes && (etag === '' || etag === info.etag)) return info;
     throw transient(`${what}: somebody else changed it at the same time`);
   }
 }
 
 const ignore = (): void => {};
+
+// Removes multipart uploads that were left by dead processes. Stores keep them forever and charge for them. We cannot tell
+// which process started an upload, so we wait for a day: none of our puts takes that long.
+
+const AGE_MS = 24 * 60 * 60 * 1000;
+/** Shortest time between two sweeps. Calls in between do nothing. */
+const PERIOD_MS = 60 * 60 * 1000;
+
+export class UnfinishedUploads {
+  readonly #connection: S3Connection;
+  readonly #log: Logger;
+  #dueAt = 0;
+
+  constructor(connection: S3Connection, log: Logger) {
+    this.#connection = connection;
+    this.#log = log;
+  }
+
+  /** Removes old unfinished uploads. Logs failures instead of throwing, because nothing depends on the removal. */
+  async sweep(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#connection;
+    if (clock.now() < this.#dueAt) return;
+    this.#dueAt = clock.now() + PERIOD_MS;
+    try {
+      const removed = await this.#removeBefore(clock.now() - AGE_MS, signal);
+      if (removed > 0) this.#log.info({ uploads: removed }, 'removed unfinished uploads of dead processes');
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#log.warn({ reason: messageOf(error) }, 'unfinished uploads were not looked for');
+    }
+  }
+
+  async #removeBefore(time: number, signal: AbortSignal): Promise<number> {
+    const { bucket } = this.#connection;
+    let removed = 0;
+    for (let key = '', id = ''; ; ) {
+      const page = await this.#connection.call('listing unfinished uploads', signal, (_call, client) =>
+        client.listIncompleteUploadsQuery(bucket, '', key, id, ''),
+      );
+      for (const upload of page.uploads) {
+        if (upload.initiated.getTime() >= time) continue;
+        await this.#connection.call(`removing the parts of ${upload.key}`, signal, (_call, client) =>
+          client.abortMultipartUpload(bucket, upload.key, encodeURIComponent(upload.uploadId)),
+        );
+        removed++;
+      }
+      if (!page.isTruncated) return removed;
+      key = page.nextKeyMarker;
+      id = page.nextUploadIdMarker;
+    }
+  }
+}

@@ -11,16 +11,18 @@ import type { ScriptEnd, ScriptResult, ScriptRunner, ScriptSpec } from '../../po
 import { aborted, Failure, messageOf } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
 import type { Clock } from '../../runtime/time.ts';
-import { endProcesses, type RunRecord, ScriptRecords } from './child-process-records.ts';
-import { ScriptRun } from './child-process-run.ts';
 import {
+  endProcesses,
   groupExists,
   groupMembers,
   processesAfter,
   processesOfRun,
   RUN_VARIABLE,
+  type RunRecord,
+  ScriptRecords,
   sendSignal,
-} from './child-process-table.ts';
+} from './child-process-records.ts';
+import { ScriptRun } from './child-process-run.ts';
 import { ScriptPipes } from './script-pipes.ts';
 import { ScriptSpawner } from './script-spawner.ts';
 import { type Exit, type ScriptCommand, type SpawnedScript, spawnHere } from './spawned-script.ts';

@@ -6,12 +6,10 @@ import { originalOf } from '../../model/metadata.ts';
 import type { ControlDocument } from '../../ports/install-target.ts';
 import { storedVisibility } from '../catalog/dataset-document.ts';
 import type { Sql } from '../postgres/postgres.ts';
-import { SqlParameters } from '../postgres/sql-parameters.ts';
-import { statementName } from '../postgres/statement-name.ts';
-import { storableText } from '../postgres/storable-text.ts';
+import { SqlParameters, statementName, storableText } from '../postgres/sql-parameters.ts';
 import { type ControlRows, controlRows } from './control-rows.ts';
 
-export interface ControlTarget {
+interface ControlTarget {
   readonly id: TargetId;
   readonly displayName: string;
   /** Quoted. */

@@ -1,8 +1,7 @@
 // A dataset's metadata as rows of the control schema: which table contains which part, in the owner's order.
 
 import { type DatasetMetadata, shortName } from '../../model/metadata.ts';
-import type { SqlType } from '../postgres/sql-parameters.ts';
-import { storableText } from '../postgres/storable-text.ts';
+import { type SqlType, storableText } from '../postgres/sql-parameters.ts';
 
 type Cell = string | number | boolean | undefined;
 type ArrayType = Extract<SqlType, `${string}[]`>;

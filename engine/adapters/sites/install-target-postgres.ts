@@ -8,13 +8,11 @@ import type { ObjectVersion, SyncPart } from '../../ports/catalog.ts';
 import type { ControlDocument, ControlState, InstallTarget } from '../../ports/install-target.ts';
 import { aborted, defect } from '../../runtime/failure.ts';
 import { type Postgres, quoteIdentifier, type Sql } from '../postgres/postgres.ts';
-import { SqlParameters } from '../postgres/sql-parameters.ts';
-import { statementName } from '../postgres/statement-name.ts';
-import { storableText } from '../postgres/storable-text.ts';
+import { SqlParameters, statementName, storableText } from '../postgres/sql-parameters.ts';
 import { summarise, writeControlDocument } from './control-document.ts';
-import { type ControlStateRow, controlState, controlStateColumns } from './control-state.ts';
+import { type ControlStateRow, controlState, controlStateColumns } from './target-index-postgres.ts';
 
-export interface InstallTargetOptions {
+interface InstallTargetOptions {
   readonly id: TargetId;
   readonly displayName: string;
   /** The control schema. Named in every statement, because targets with different schemas may share a pool. */

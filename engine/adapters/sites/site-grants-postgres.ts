@@ -1,11 +1,11 @@
 // Grants in the control schema of one target. Other targets may share the schema; the first to write updates it for all.
 
 import type { TargetId } from '../../model/ids.ts';
-import type { GrantChange, SiteGrants } from '../../ports/grants.ts';
+import type { GrantChange, SiteGrants } from '../../ports/access-requests.ts';
 import { type Postgres, quoteIdentifier, type Sql } from '../postgres/postgres.ts';
-import { statementName } from '../postgres/statement-name.ts';
+import { statementName } from '../postgres/sql-parameters.ts';
 
-export interface SiteGrantsOptions {
+interface SiteGrantsOptions {
   readonly id: TargetId;
   /** The control schema. */
   readonly schema: string;

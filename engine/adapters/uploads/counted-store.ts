@@ -8,14 +8,13 @@ import { stat } from 'node:fs/promises';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type DatasetAddress, datasetPrefix, type ObjectKey, parseKey } from '../../model/object-key.ts';
-import { overQuota } from '../../model/quota.ts';
 import type { ObjectInfo, ObjectSource, ObjectStore, PutOptions } from '../../ports/object-store.ts';
-import type { KeptObject, ReserveOptions, StoredBytes } from '../../ports/storage-room.ts';
+import { type KeptObject, overQuota, type ReserveOptions, type StoredBytes } from '../../ports/storage-room.ts';
 import { rejected } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { type Clock, deadline } from '../../runtime/time.ts';
 
-export interface CountedStoreOptions {
+interface CountedStoreOptions {
   /** Quota per owner, in bytes. */
   readonly quotaBytes: number;
   readonly clock: Clock;

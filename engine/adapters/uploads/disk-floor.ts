@@ -22,9 +22,9 @@ export interface DiskSpace {
 }
 
 /** Reads the disk of the folder. */
-export type ReadDisk = (folder: string) => Promise<DiskSpace>;
+type ReadDisk = (folder: string) => Promise<DiskSpace>;
 
-export interface DiskFloorOptions {
+interface DiskFloorOptions {
   readonly folders: readonly WrittenFolder[];
   /** Percentage of the disk's size. */
   readonly floorPercent: number;

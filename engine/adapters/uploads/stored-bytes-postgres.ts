@@ -163,12 +163,16 @@ export class PostgresKeptBytes implements StoredBytes {
     ]);
   }
 
-  async usage(owner: UserId, signal: AbortSignal): Promise<number> {
-    signal.throwIfAborted();
-    const [row] = await this.#db.query<{ bytes: number }>(
-      'select bytes from owner_usage where owner_id = $1::numeric',
-      [owner],
-    );
-    return row?.bytes ?? 0;
+  usage(owner: UserId, signal: AbortSignal): Promise<number> {
+    return ownerUsage(this.#db, owner, signal);
   }
+}
+
+/** Bytes that are stored and reserved for an owner. */
+export async function ownerUsage(db: Pick<Postgres, 'query'>, owner: UserId, signal: AbortSignal): Promise<number> {
+  signal.throwIfAborted();
+  const [row] = await db.query<{ bytes: number }>('select bytes from owner_usage where owner_id = $1::numeric', [
+    owner,
+  ]);
+  return row?.bytes ?? 0;
 }

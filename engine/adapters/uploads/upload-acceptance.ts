@@ -3,10 +3,8 @@
 import type { FileEntry } from '../../model/metadata.ts';
 import type { AcceptedUpload } from '../../ports/uploads.ts';
 import { syncColumns } from '../catalog/catalog-changes.ts';
-import { insertDataset } from '../catalog/dataset-document.ts';
-import { insertFiles } from '../catalog/dataset-files.ts';
-import type { SqlParameters } from '../postgres/sql-parameters.ts';
-import { storableJson } from '../postgres/storable-text.ts';
+import { insertDataset, insertFiles } from '../catalog/dataset-document.ts';
+import { type SqlParameters, storableJson } from '../postgres/sql-parameters.ts';
 
 /** Creates the dataset's rows from its `receiving` row, which becomes `accepted`. Returns no row if that row is gone. */
 export function acceptStatement(upload: AcceptedUpload, instance: number, parameters: SqlParameters): string {

@@ -11,14 +11,13 @@ import type { DatasetAddress } from '../../model/object-key.ts';
 import type { JobRequest, Lease } from '../../ports/jobs.ts';
 import type { AcceptedUpload, UploadSource, Uploads } from '../../ports/uploads.ts';
 import { rejected, transient } from '../../runtime/failure.ts';
-import { fence, leaseLost } from '../postgres/lease-fence.ts';
+import { fence, leaseLost } from '../postgres/leases-postgres.ts';
 import type { Postgres, Sql } from '../postgres/postgres.ts';
-import { SqlParameters } from '../postgres/sql-parameters.ts';
-import { statementName } from '../postgres/statement-name.ts';
-import { storableJson } from '../postgres/storable-text.ts';
+import { SqlParameters, statementName, storableJson } from '../postgres/sql-parameters.ts';
+import { ownerUsage } from './stored-bytes-postgres.ts';
 import { acceptStatement } from './upload-acceptance.ts';
 
-export interface UploadsOptions {
+interface UploadsOptions {
   /** This process's instance id: while its session lock is held, its `receiving` rows are not orphans. */
   readonly instance: number;
   /** Inserts jobs in the caller's transaction and wakes the lane after its commit. */
@@ -171,13 +170,8 @@ export class PostgresUploads implements Uploads {
     return found;
   }
 
-  async usage(owner: UserId, signal: AbortSignal): Promise<number> {
-    signal.throwIfAborted();
-    const [row] = await this.#db.query<{ bytes: number }>(
-      'select bytes from owner_usage where owner_id = $1::numeric',
-      [owner],
-    );
-    return row?.bytes ?? 0;
+  usage(owner: UserId, signal: AbortSignal): Promise<number> {
+    return ownerUsage(this.#db, owner, signal);
   }
 
   async waiting(owner: UserId, most: number, signal: AbortSignal): Promise<number> {

@@ -14,8 +14,7 @@ import type { AuditFilter, AuditLog } from '../../../engine/ports/audit-log.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import type { Query, QueryValue } from '../../kernel/pipeline/query.ts';
-import { answer, refusals } from '../../kernel/pipeline/responses.ts';
-import type { Route } from '../../kernel/pipeline/route.ts';
+import { answer, type Route, refusals } from '../../kernel/pipeline/route.ts';
 import { Datetime } from '../dataset-terms.ts';
 import { ADMIN_REFUSALS, askedMoment, momentParameter } from './admin-route.ts';
 

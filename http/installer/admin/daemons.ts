@@ -15,8 +15,7 @@ import type { Clock } from '../../../engine/runtime/time.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
 import { badRequest, conflict } from '../../kernel/pipeline/errors.ts';
 import type { QueryValue } from '../../kernel/pipeline/query.ts';
-import { answer, refusals } from '../../kernel/pipeline/responses.ts';
-import type { Route } from '../../kernel/pipeline/route.ts';
+import { answer, type Route, refusals } from '../../kernel/pipeline/route.ts';
 import { Datetime } from '../dataset-terms.ts';
 import { ADMIN_REFUSALS, CountOf, momentOf, runEnded, runFailure, runsOf, shownRuns, skipsOf } from './admin-route.ts';
 

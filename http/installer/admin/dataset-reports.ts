@@ -17,13 +17,11 @@ import type {
 import { Items } from '../../../engine/runtime/items.ts';
 import { jsonReport } from '../../kernel/answers/json-text.ts';
 import { quote } from '../../kernel/input/describe.ts';
-import { Type } from '../../kernel/openapi/schema-node.ts';
-import { UserIdOutput } from '../../kernel/openapi/user-id.ts';
+import { Type, UserIdOutput } from '../../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { badRequest } from '../../kernel/pipeline/errors.ts';
 import type { Query } from '../../kernel/pipeline/query.ts';
-import { answer, refusals } from '../../kernel/pipeline/responses.ts';
-import type { Route } from '../../kernel/pipeline/route.ts';
+import { answer, type Route, refusals } from '../../kernel/pipeline/route.ts';
 import { noDataset } from '../access.ts';
 import {
   DatasetTypeOutput,

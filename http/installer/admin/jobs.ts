@@ -12,12 +12,10 @@ import {
   type Jobs,
   type LaneDepth,
 } from '../../../engine/ports/jobs.ts';
-import { Type } from '../../kernel/openapi/schema-node.ts';
-import { UserIdOutput } from '../../kernel/openapi/user-id.ts';
+import { Type, UserIdOutput } from '../../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { conflict, type HttpError, notFound } from '../../kernel/pipeline/errors.ts';
-import { answer, refusals } from '../../kernel/pipeline/responses.ts';
-import type { Route } from '../../kernel/pipeline/route.ts';
+import { answer, type Route, refusals } from '../../kernel/pipeline/route.ts';
 import { Datetime, VdiId } from '../dataset-terms.ts';
 import { ADMIN_REFUSALS, Count } from './admin-route.ts';
 

@@ -2,8 +2,7 @@
 // listing that fails in the middle cuts the answer off, so that it cannot be taken for whole.
 
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
-import { refusals } from '../../kernel/pipeline/responses.ts';
-import type { Route } from '../../kernel/pipeline/route.ts';
+import { type Route, refusals } from '../../kernel/pipeline/route.ts';
 import { ADMIN_REFUSALS } from './admin-route.ts';
 
 interface ObjectListingOptions {

@@ -6,8 +6,7 @@ import { LOG_LEVELS, type LogLevel } from '../../../engine/model/log-level.ts';
 import type { ProcessSettings, SettingFault } from '../../../engine/ports/process-control.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
 import { type HttpError, invalidInput } from '../../kernel/pipeline/errors.ts';
-import { answer, refusals } from '../../kernel/pipeline/responses.ts';
-import type { Route } from '../../kernel/pipeline/route.ts';
+import { answer, type Route, refusals } from '../../kernel/pipeline/route.ts';
 import { ADMIN_REFUSALS } from './admin-route.ts';
 
 const Value = (description: string) => Type.Union([Type.String(), Type.Number()], { description });

@@ -3,12 +3,12 @@
 // (docs/contract/installer.md#endpoints).
 
 import { parseUserId, type UserId } from '../../../engine/model/ids.ts';
+import { isObject } from '../../../engine/model/json.ts';
 import { describeValue } from '../../kernel/input/describe.ts';
-import { UserIdOutput } from '../../kernel/openapi/user-id.ts';
+import { UserIdOutput } from '../../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { badRequest } from '../../kernel/pipeline/errors.ts';
-import { answer, refusals } from '../../kernel/pipeline/responses.ts';
-import type { Route } from '../../kernel/pipeline/route.ts';
+import { answer, type Route, refusals } from '../../kernel/pipeline/route.ts';
 import { Datetime } from '../dataset-terms.ts';
 import { CreateDetails } from '../metadata/create-details.ts';
 import type { CheckedDetails } from '../metadata/details-check.ts';
@@ -81,8 +81,8 @@ class ProxyDetails {
   }
 
   check(body: unknown, version: Parameters<CreateOrder['details']['check']>[1]): CheckedDetails {
-    if (typeof body !== 'object' || body === null || Array.isArray(body)) return this.#details.check(body, version);
-    const { createdOn, ...rest } = body as Record<string, unknown>;
+    if (!isObject(body)) return this.#details.check(body, version);
+    const { createdOn, ...rest } = body;
     const { details, faults } = this.#details.check(rest, version);
     // As everywhere in the details, null and blank text count as absent.
     if (createdOn === undefined || createdOn === null || (typeof createdOn === 'string' && createdOn.trim() === ''))

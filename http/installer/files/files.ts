@@ -4,15 +4,15 @@
 import type { Static } from 'typebox';
 import type { ApiVersion } from '../../../engine/model/api-version.ts';
 import type { FileEntry } from '../../../engine/model/metadata.ts';
-import { objectKey } from '../../../engine/model/object-key.ts';
+import { type DatasetObject, objectKey } from '../../../engine/model/object-key.ts';
 import type { ImportStatus } from '../../../engine/model/status.ts';
 import type { DatasetFiles, DatasetQueries, ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
+import { sendObject } from '../../kernel/answers/download.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
-import { answer, refusals } from '../../kernel/pipeline/responses.ts';
-import type { Route, RouteParameter } from '../../kernel/pipeline/route.ts';
-import { findVisible, viewerOf } from '../access.ts';
+import { answer, type Route, type RouteParameter, refusals } from '../../kernel/pipeline/route.ts';
+import { type FileReading, findReadable, findVisible, viewerOf } from '../access.ts';
 import { datasetParam } from '../dataset-terms.ts';
 
 const FileDetails = Type.Object({
@@ -132,3 +132,73 @@ export const downloadParam: Readonly<Record<'download', RouteParameter>> = {
     schema: { ...Type.Boolean({ default: true }) },
   },
 };
+
+// GET /datasets/{id}/files/upload and .../install: the two archives of a dataset, as they are stored.
+
+interface DownloadsOptions extends FileReading {
+  readonly store: Pick<ObjectStore, 'get' | 'head'>;
+}
+
+interface Archive {
+  readonly path: 'upload' | 'install';
+  readonly object: DatasetObject;
+  /** The file name is the dataset's id and this. */
+  readonly suffix: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly absent: string;
+}
+
+const ARCHIVES: readonly Archive[] = [
+  {
+    path: 'upload',
+    object: 'import-ready.zip',
+    suffix: 'upload',
+    operationId: 'downloadUpload',
+    summary: 'Downloads what was uploaded',
+    absent: 'the upload is not processed yet',
+  },
+  {
+    path: 'install',
+    object: 'install-ready.zip',
+    suffix: 'data',
+    operationId: 'downloadInstall',
+    summary: 'Downloads what is installed',
+    absent: 'the dataset is not imported',
+  },
+];
+
+export function downloadRoutes(options: DownloadsOptions): readonly Route[] {
+  return ARCHIVES.map((archive) => ({
+    method: 'GET',
+    audit: 'download',
+    path: `/datasets/:id/files/${archive.path}`,
+    access: 'anyone-known',
+    operationId: archive.operationId,
+    summary: archive.summary,
+    queryToken: true,
+    params: datasetParam,
+    responses: {
+      200: { description: 'The archive', contentType: 'application/zip' },
+      206: { description: 'The asked range of it', contentType: 'application/zip' },
+      304: { description: 'It is what the caller has' },
+      ...refusals({
+        403: 'The caller may not read the files of this dataset, or the Admin-Token is wrong',
+        404: 'No such dataset, or nothing to download yet',
+        412: 'It is not the version that is asked for',
+        416: 'The range is beyond the end',
+      }),
+    },
+    handler: (context) => download(options, archive, context),
+  }));
+}
+
+async function download(options: DownloadsOptions, archive: Archive, context: RequestContext): Promise<void> {
+  const dataset = await findReadable(options, context.param('id'), viewerOf(context), 404, context.signal);
+  await sendObject(context, options.store, {
+    key: objectKey(dataset, archive.object),
+    contentType: 'application/zip',
+    fileName: `${dataset.dataset}-${archive.suffix}.zip`,
+    absent: `dataset ${dataset.dataset} has no such file: ${archive.absent}`,
+  });
+}

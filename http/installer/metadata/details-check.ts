@@ -4,6 +4,7 @@
 import type { ApiVersion } from '../../../engine/model/api-version.ts';
 import { type DataTypes, typeKey } from '../../../engine/model/data-types.ts';
 import { targetId } from '../../../engine/model/ids.ts';
+import { isObject } from '../../../engine/model/json.ts';
 import { type DatasetMetadata, serialiseMetadata } from '../../../engine/model/metadata.ts';
 import { quote } from '../../kernel/input/describe.ts';
 import { type FaultSink, Faults } from '../../kernel/input/faults.ts';
@@ -11,7 +12,7 @@ import { compileForeignSchema, compileSchema, type SchemaCheck } from '../../ker
 import type { InstallTargets } from '../install-targets.ts';
 import { CreateDetails } from './create-details.ts';
 import { checkRules, withoutPrefix } from './details-rules.ts';
-import { clean, isObject } from './input.ts';
+import { clean } from './input.ts';
 
 function checkTargets(ids: readonly string[], targets: InstallTargets, faults: FaultSink): void {
   for (const [i, id] of ids.entries()) {

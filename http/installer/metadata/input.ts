@@ -1,32 +1,6 @@
-// JSON bodies of requests: reading small ones, cleaning, and collecting faults.
+// JSON bodies of requests: cleaning, and collecting faults.
 
-import type { IncomingMessage } from 'node:http';
-import type { Static, TSchema } from 'typebox';
-import { readJson } from '../../kernel/bodies/body.ts';
-import { type FaultSink, Faults, type FieldPath, formatPath } from '../../kernel/input/faults.ts';
-import { compileSchema } from '../../kernel/input/json-schema.ts';
-
-/**
- * Reads a small body and validates it against the schema. Throws 400, 415 or 422, the latter with all faults at once. A field
- * that is null counts as absent.
- */
-type BodyCheck<Body> = (request: IncomingMessage) => Promise<Body>;
-
-export function bodyCheck<Schema extends TSchema>(schema: Schema, maxBytes: number): BodyCheck<Static<Schema>> {
-  const check = compileSchema(schema);
-  return async (request) => {
-    const body = withoutNulls(await readJson(request, maxBytes));
-    const faults = new Faults();
-    check(body, faults);
-    if (!faults.empty) throw faults.refusal();
-    return body as Static<Schema>;
-  };
-}
-
-function withoutNulls(body: unknown): unknown {
-  if (!isObject(body)) return body;
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
-}
+import { type FaultSink, type FieldPath, formatPath } from '../../kernel/input/faults.ts';
 
 /** The deepest field of the contract is four steps down (`externalIdentifiers.dois[0].doi`). */
 const MAX_DEPTH = 16;
@@ -58,9 +32,6 @@ interface Fault {
   /** Continues the field's name. */
   readonly sentence: string;
 }
-
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Faults one by one, for code that compares or moves them before they are reported. */
 export class FaultList implements FaultSink {

@@ -3,13 +3,14 @@
 // editable.
 
 import { type DataType, type DataTypes, typeKey } from '../../../engine/model/data-types.ts';
+import { isObject } from '../../../engine/model/json.ts';
 import type { DatasetMetadata, DatasetType } from '../../../engine/model/metadata.ts';
 import type { Visibility } from '../../../engine/model/status.ts';
 import { quote } from '../../kernel/input/describe.ts';
 import type { FaultSink, FieldPath } from '../../kernel/input/faults.ts';
 import type { CreateDetails } from './create-details.ts';
 import type { DetailsCheck } from './details-check.ts';
-import { FaultList, isObject } from './input.ts';
+import { FaultList } from './input.ts';
 import { type DetailsPatch, type FieldChange, isNested } from './patch-details.ts';
 import { detailsFromMetadata, metadataFromDetails, type StoredDetails } from './stored-metadata.ts';
 

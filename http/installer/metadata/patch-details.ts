@@ -6,13 +6,14 @@
 // Only the form of the wrappers is checked here. patch-check.ts checks the details that result.
 
 import type { ApiVersion } from '../../../engine/model/api-version.ts';
+import { isObject } from '../../../engine/model/json.ts';
 import { describeValue } from '../../kernel/input/describe.ts';
 import { Faults, type FieldPath } from '../../kernel/input/faults.ts';
 import { compileSchema } from '../../kernel/input/json-schema.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
 import { CLOSED, CreateDetails } from './create-details.ts';
 import { callersNames, OLD_CHARACTERISTICS } from './details-check.ts';
-import { clean, isObject } from './input.ts';
+import { clean } from './input.ts';
 
 /** Fields that are changed member by member: `{studyType: {value}}`. */
 const NESTED_FIELDS = ['datasetCharacteristics', 'externalIdentifiers'] as const;

@@ -1,10 +1,11 @@
 // Converts the details that a client sends (create-details.ts) into the metadata document that is stored, and back.
 
 import { type TargetId, targetId, type UserId } from '../../../engine/model/ids.ts';
+import { isObject } from '../../../engine/model/json.ts';
 import type { DatasetMetadata, Publication } from '../../../engine/model/metadata.ts';
 import { CreateDetails } from './create-details.ts';
 import { readPublicationIdentifier } from './details-rules.ts';
-import { clean, FaultList, isObject } from './input.ts';
+import { clean, FaultList } from './input.ts';
 
 interface Origin {
   readonly owner: UserId;

@@ -15,8 +15,7 @@ import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { quote } from '../../kernel/input/describe.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { conflict, forbidden } from '../../kernel/pipeline/errors.ts';
-import { answer, refusals } from '../../kernel/pipeline/responses.ts';
-import type { Route } from '../../kernel/pipeline/route.ts';
+import { answer, type Route, refusals } from '../../kernel/pipeline/route.ts';
 import {
   demandNewest,
   ifMatch,
@@ -27,7 +26,7 @@ import {
   withNewestMetadata,
 } from '../dataset-edit.ts';
 import { datasetParam } from '../dataset-terms.ts';
-import { checkFiles } from '../metadata/file-rules.ts';
+import { checkFiles } from '../metadata/details-rules.ts';
 import type { PatchCheck } from '../metadata/patch-check.ts';
 import { RevisionDetails, type RevisionPatch, readRevisionPatch } from '../metadata/patch-details.ts';
 import {

@@ -12,7 +12,7 @@ import type { MultipartPart } from '../../kernel/bodies/multipart.ts';
 import { quote } from '../../kernel/input/describe.ts';
 import type { Faults } from '../../kernel/input/faults.ts';
 import { badRequest, type HttpError } from '../../kernel/pipeline/errors.ts';
-import { dataNameFault } from '../metadata/file-rules.ts';
+import { dataNameFault } from '../metadata/details-rules.ts';
 import type { UploadSession } from './upload-session.ts';
 
 /** The part `details`, once it is sound. */

@@ -2,7 +2,7 @@
 // that upload share one intake, so that the bounds per user hold for all of them together. A failure before the end leaves
 // nothing behind, including a client that disconnects.
 
-import { archiveByName } from '../../../engine/archive/archive-kind.ts';
+import { archiveByName } from '../../../engine/archive/archive-entry.ts';
 import { type DataType, typeKey } from '../../../engine/model/data-types.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../../engine/model/metadata.ts';
@@ -18,7 +18,7 @@ import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { failedDependency, tooLarge, tooMany } from '../../kernel/pipeline/errors.ts';
 import type { RouteBody } from '../../kernel/pipeline/route.ts';
 import { VdiId } from '../dataset-terms.ts';
-import { checkFiles, extensionFault } from '../metadata/file-rules.ts';
+import { checkFiles, extensionFault } from '../metadata/details-rules.ts';
 import { type JudgeDetails, type UploadForm, UploadFormReader } from './upload-form.ts';
 import { UploadSlots } from './upload-limits.ts';
 import { type ReceivedUpload, type UploadPorts, UploadSession } from './upload-session.ts';

@@ -15,10 +15,10 @@ import {
   fileKey,
   objectKey,
 } from '../../../engine/model/object-key.ts';
-import { overQuota } from '../../../engine/model/quota.ts';
 import type { Traceparent } from '../../../engine/model/traceparent.ts';
 import type { EventLog } from '../../../engine/ports/event-log.ts';
 import type { ObjectInfo, ObjectStore } from '../../../engine/ports/object-store.ts';
+import { overQuota } from '../../../engine/ports/storage-room.ts';
 import type { UploadSource, Uploads } from '../../../engine/ports/uploads.ts';
 import { kindOf } from '../../../engine/runtime/failure.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';

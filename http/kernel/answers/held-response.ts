@@ -9,7 +9,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { SendRoom } from './sending.ts';
 
 /** The promise to wait for before a response with this status is sent; undefined = none. It must not reject. */
-export type BeforeAnswer = (status: number) => Promise<void> | undefined;
+type BeforeAnswer = (status: number) => Promise<void> | undefined;
 
 export class HeldResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   /** The listener's memory bound for bodies. */

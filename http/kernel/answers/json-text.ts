@@ -81,7 +81,7 @@ export function reportText({ head: before = {}, name, items, rest }: ReportText)
 
 type MapBatch = readonly (readonly [name: string, value: unknown])[];
 
-export interface MapText {
+interface MapText {
   /** The members before the map. */
   readonly head: Readonly<Record<string, unknown>>;
   /** The member that is the map. */

@@ -6,7 +6,7 @@ import type { DirectBody, OpenObject } from '../../../engine/ports/object-store.
 import { giveBack } from '../../../engine/runtime/give-back.ts';
 
 /** Sends pieces. When the socket has accepted a piece, its memory belongs to the caller again. */
-export class Sending {
+class Sending {
   readonly #response: ServerResponse;
   /** Rejects when the client disconnects or the request is aborted. */
   readonly #sent: Promise<void>;
@@ -113,7 +113,7 @@ export const PIECE_BYTES = 512 * 1024;
 const BUFFERS = 2;
 
 /** @property room of the listener; absent = there is enough */
-export type BodyResponse = ServerResponse & { readonly room?: SendRoom | undefined };
+type BodyResponse = ServerResponse & { readonly room?: SendRoom | undefined };
 
 /** Sends the body and ends the response. A failure of the body or an abort destroys both. */
 export async function sendBody(

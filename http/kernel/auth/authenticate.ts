@@ -1,9 +1,15 @@
 // Identifies the caller, and refuses callers who may not call the route (docs/contract/installer.md#authentication).
 
 import type { IncomingMessage } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
+import type { UserId } from '../../../engine/model/ids.ts';
+import type { Accounts, Profile } from '../../../engine/ports/access-people.ts';
+import { messageOf, transient } from '../../../engine/runtime/failure.ts';
+import type { Logger } from '../../../engine/runtime/log.ts';
+import { type Clock, deadline } from '../../../engine/runtime/time.ts';
+import { unlessAborted } from '../../../engine/runtime/wait.ts';
 import { badRequest, forbidden, unauthorized } from '../pipeline/errors.ts';
 import { type Access, isAllowed, type Route } from '../pipeline/route.ts';
-import { ANONYMOUS, type Caller } from './caller.ts';
 import { sameSecret, type TokenGuesses } from './token-guesses.ts';
 import type { TokenVerifier } from './tokens.ts';
 
@@ -18,7 +24,7 @@ export interface AuthSettings {
   readonly operators: boolean;
   /** Accepts `access_token` in the query, on routes that allow it. */
   readonly queryToken: boolean;
-  /** Called for every verified caller, so that names can be shown to others (profile-memory.ts). Must not reject. */
+  /** Told of every verified user, so that names can be shown to others; does not reject. */
   readonly remember: (caller: Caller) => Promise<void>;
 }
 
@@ -131,3 +137,61 @@ function needed(access: Access): string {
       return access satisfies never;
   }
 }
+
+// Stores the profiles of users who call, so that their names can be shown to others. Guests are left out: they own nothing,
+// cannot be given access, and may have the same number as a user. A missing profile is never a failure
+// (engine/ports/access-people.ts), so neither is one that could not be written.
+
+/** Most callers whose written profile we remember. */
+const MAX_KNOWN = 10_000;
+const WRITE_MS = 2_000;
+const AFTER_FAILURE_MS = 10_000;
+
+/** The function resolves when the profile is written, or when that failed. It writes a profile again only after a change. */
+export function profileMemory(
+  accounts: Pick<Accounts, 'remember'>,
+  clock: Clock,
+  log: Logger,
+): (caller: Caller) => Promise<void> {
+  const known = new Map<string, Profile>();
+  let quietUntil = 0;
+  return async (caller) => {
+    if (caller.kind !== 'user') return;
+    const { profile } = caller;
+    // A token without these claims must not erase the stored profile.
+    if (!profile.firstName && !profile.lastName && !profile.email && !profile.affiliation) return;
+    // Fast in most cases, because the profile of a cached token is the same object.
+    if (isDeepStrictEqual(known.get(caller.userId), profile) || clock.now() < quietUntil) return;
+    using limit = deadline(clock, WRITE_MS, undefined, () => transient(`no response within ${WRITE_MS} ms`));
+    try {
+      await unlessAborted(accounts.remember(profile, limit.signal), limit.signal);
+      const oldest = known.keys().next();
+      if (known.size >= MAX_KNOWN && !oldest.done) known.delete(oldest.value);
+      known.set(caller.userId, profile);
+    } catch (error) {
+      quietUntil = clock.now() + AFTER_FAILURE_MS;
+      log.warn({ err: messageOf(error) }, 'the profile of a caller could not be kept');
+    }
+  };
+}
+
+// The caller of a request.
+
+/** Operators may do everything that the Admin-Token allows. Observers may read reports but change nothing. */
+export type OperatorRole = 'operator' | 'observer';
+
+export interface Person {
+  readonly kind: 'user' | 'guest';
+  readonly userId: UserId;
+  readonly profile: Profile;
+  /** Only for users. Its effect depends on the route (authenticate.ts). */
+  readonly role?: OperatorRole;
+}
+
+export type Caller =
+  | { readonly kind: 'anonymous' }
+  | Person
+  /** @property operator the person; absent for a caller with the Admin-Token */
+  | { readonly kind: 'admin'; readonly operator?: Person };
+
+export const ANONYMOUS: Caller = { kind: 'anonymous' };

@@ -4,7 +4,7 @@ import { exportPKCS8, exportSPKI, generateKeyPair, importPKCS8, SignJWT } from '
 
 const ALGORITHM = 'ES256';
 
-export interface KeyPairPem {
+interface KeyPairPem {
   readonly privateKeyPem: string;
   readonly publicKeyPem: string;
 }
@@ -14,7 +14,7 @@ export async function newKeyPair(): Promise<KeyPairPem> {
   return { privateKeyPem: await exportPKCS8(privateKey), publicKeyPem: await exportSPKI(publicKey) };
 }
 
-export interface TokenRequest {
+interface TokenRequest {
   readonly privateKeyPem: string;
   readonly issuer: string;
   readonly audience?: string;

@@ -6,7 +6,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
-import { tooMany } from '../pipeline/errors.ts';
+import { tooMany, unauthorized } from '../pipeline/errors.ts';
+import type { Concerned } from '../pipeline/request-audit.ts';
 import type { Route } from '../pipeline/route.ts';
 import { clientAddress, peerOf } from '../server/peer-address.ts';
 
@@ -23,7 +24,7 @@ interface Guesser {
   readonly told: boolean;
 }
 
-export interface TokenGuessesOptions {
+interface TokenGuessesOptions {
   /** Behind one of our proxies, the address of the proxy's peer counts. */
   readonly isProxy: (address: string) => boolean;
   readonly clock: Clock;
@@ -113,3 +114,36 @@ export function sameSecret(given: string, wanted: string): boolean {
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+// The secret that a plugin host, or another service without users, shares with its callers. Guesses are throttled like those of
+// the Admin-Token, with one exception: an address that has sent the right token is never throttled. Otherwise a local account
+// that guesses could lock out the real caller on the same machine.
+
+export interface ServiceToken {
+  /** Undefined: anyone may call. */
+  readonly secret: string | undefined;
+  /** The name of the service in error messages. */
+  readonly host: string;
+  /** The name of the caller in the audit trail and the log. */
+  readonly machine: string;
+}
+
+/** Returns the caller for the audit trail. Throws 401 without the token, and 429 while the address is throttled. */
+export function checkServiceToken(
+  { secret, host, machine }: ServiceToken,
+  request: IncomingMessage,
+  route: Pick<Route, 'method' | 'path'>,
+  guesses: TokenGuesses,
+): Concerned {
+  if (secret === undefined) return {};
+  const refusal = () => unauthorized(`${host} needs its token as Authorization: Bearer`);
+  const [, given] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
+  if (given === undefined) throw refusal();
+  guesses.demand(request, machine);
+  if (!sameSecret(given, secret)) {
+    guesses.wrong(request, route, machine);
+    throw refusal();
+  }
+  guesses.right(request);
+  return { machine };
+}

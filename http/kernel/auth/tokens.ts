@@ -1,17 +1,25 @@
 // Bearer tokens: JWTs with asymmetric signatures, verified against one public key or the issuer's key set.
 
 import { createPublicKey, hash, type KeyObject } from 'node:crypto';
-import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyResult, jwtVerify } from 'jose';
+import {
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type FetchImplementation,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  type JWTVerifyResult,
+  jwtVerify,
+} from 'jose';
 import { parseUserId } from '../../../engine/model/ids.ts';
 import { decodeDocument } from '../../../engine/model/utf8.ts';
-import { Failure, messageOf, rejected } from '../../../engine/runtime/failure.ts';
+import { Failure, messageOf, rejected, transient } from '../../../engine/runtime/failure.ts';
 import { type Clock, systemClock } from '../../../engine/runtime/time.ts';
 import { type HttpError, unauthorized } from '../pipeline/errors.ts';
-import type { Caller, OperatorRole } from './caller.ts';
-import { keySet } from './key-set.ts';
+import type { Caller, OperatorRole } from './authenticate.ts';
 
 /** Never `none` and never HMAC, because a public key must not be accepted as a shared secret. */
-export const ALGORITHMS = ['ES256', 'ES384', 'ES512', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'EdDSA'];
+const ALGORITHMS = ['ES256', 'ES384', 'ES512', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'EdDSA'];
 
 const CURVE_ALGORITHMS: Readonly<Record<string, string>> = {
   prime256v1: 'ES256',
@@ -19,7 +27,7 @@ const CURVE_ALGORITHMS: Readonly<Record<string, string>> = {
   secp521r1: 'ES512',
 };
 
-export interface TokenSettings {
+interface TokenSettings {
   readonly issuer: string;
   readonly audience?: string | undefined;
   readonly clockToleranceMs: number;
@@ -28,7 +36,7 @@ export interface TokenSettings {
 }
 
 /** The source of the issuer's keys. */
-export type TokenKeys = { readonly publicKeyPem: string } | { readonly jwksUrl: string };
+type TokenKeys = { readonly publicKeyPem: string } | { readonly jwksUrl: string };
 
 /** Rejects with 401 for an invalid token, and with a `transient` failure when the issuer's keys cannot be read. */
 export type TokenVerifier = (token: string) => Promise<Caller>;
@@ -193,7 +201,7 @@ export class TokenMemory {
 const hashOf = (token: string): string => hash('sha256', token, 'base64');
 
 /** Operators are people with a certain claim in their tokens. The configuration lists the values of the claim. */
-export interface OperatorClaims {
+interface OperatorClaims {
   /** Name of the claim, or a dotted path into claims that are objects. */
   readonly claim: string;
   /** Values that identify an operator, and those that identify an observer. */
@@ -219,3 +227,54 @@ function at(claims: unknown, path: readonly string[]): unknown {
   if (typeof claims !== 'object' || claims === null || !Object.hasOwn(claims, name)) return undefined;
   return at((claims as Readonly<Record<string, unknown>>)[name], rest);
 }
+
+// The issuer's public keys, from its JWKS URL. They are cached for ten minutes. When a token names an unknown key, they are
+// fetched again, at most every 30 s. While the issuer does not answer, they are requested at most every 5 s.
+
+const TIMING = { timeoutDuration: 5_000, cooldownDuration: 30_000, cacheMaxAge: 600_000 };
+const AFTER_FAILURE_MS = 5_000;
+const MAX_BYTES = 1024 * 1024;
+
+/** Rejects with a `transient` failure when the keys cannot be read, and with jose's own errors when no key fits the token. */
+function keySet(url: string, clock: Clock): JWTVerifyGetKey {
+  let quietUntil = 0;
+  const patientFetch: FetchImplementation = async (address, options) => {
+    // Otherwise every request would wait for an issuer that does not answer.
+    if (clock.now() < quietUntil) throw new Error('it did not answer a moment ago');
+    try {
+      return await boundedFetch(address, options);
+    } catch (error) {
+      quietUntil = clock.now() + AFTER_FAILURE_MS;
+      throw error;
+    }
+  };
+  const remote = createRemoteJWKSet(new URL(url), { ...TIMING, [customFetch]: patientFetch });
+  return async (header, token) => {
+    try {
+      return await remote(header, token);
+    } catch (error) {
+      if (isVerdict(error)) throw error;
+      throw transient(`the token issuer's keys cannot be read from ${url}: ${messageOf(error)}`, { cause: error });
+    }
+  };
+}
+
+/** True when the keys could be read, but none fits the token. */
+const isVerdict = (error: unknown): boolean =>
+  error instanceof errors.JWKSNoMatchingKey ||
+  error instanceof errors.JWKSMultipleMatchingKeys ||
+  error instanceof errors.JOSENotSupported;
+
+/** Like fetch, but fails unless the status is 200 and the body is small enough. */
+const boundedFetch: FetchImplementation = async (url, options) => {
+  const response = await fetch(url, options);
+  if (response.status !== 200) throw new Error(`status ${response.status}`);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    if (size > MAX_BYTES) throw new Error(`the key set is larger than ${MAX_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return new Response(Buffer.concat(chunks), { status: 200 });
+};

@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Static, TSchema } from 'typebox';
-import { parseJson } from '../../../engine/model/json.ts';
+import { isObject, parseJson } from '../../../engine/model/json.ts';
 import { decodeDocument } from '../../../engine/model/utf8.ts';
 import { messageOf } from '../../../engine/runtime/failure.ts';
 import { describeValue } from '../input/describe.ts';
@@ -30,9 +30,9 @@ export async function readJson(request: IncomingMessage, maxBytes = MAX_JSON_BYT
   return parseJsonText(await readBytes(request, maxBytes), 'the body');
 }
 
-export type JsonObject = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
-export interface JsonBodyOptions {
+interface JsonBodyOptions {
   readonly maxBytes?: number;
   /** The status for JSON that is not an object; default 400. */
   readonly notAnObject?: 400 | 422;
@@ -83,9 +83,6 @@ export async function readJsonList(request: IncomingMessage, what = ''): Promise
   if (Array.isArray(read)) return read;
   throw badRequest(`the body is ${describeValue(read)}; expected a list${what === '' ? '' : ` of ${what}`}`);
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export const withoutNulls = (value: unknown): unknown =>
   isObject(value)

@@ -243,7 +243,7 @@ function isEmpty(body: Readable): Promise<boolean> {
 const DISPOSITION = 'content-disposition:';
 
 /** Finds the head of a part in text that should have none. */
-export class PartOutside {
+class PartOutside {
   #before = '';
 
   /** True when the chunk, together with the end of the one before, contains the head of a part. */
@@ -258,7 +258,7 @@ export class PartOutside {
 const NOTHING = Buffer.alloc(0);
 
 /** Finds the closing delimiter of a body. */
-export class ClosingDelimiter {
+class ClosingDelimiter {
   readonly #delimiter: Buffer;
   /**
    * The last bytes, in which the delimiter may begin. Starts with a line break, because a body may begin with the delimiter.

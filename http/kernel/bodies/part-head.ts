@@ -7,7 +7,7 @@
 import { decodeUtf8, foreignNameFault, quoteBytes } from '../../../engine/model/utf8.ts';
 import { mediaType } from './body.ts';
 
-export interface PartHead {
+interface PartHead {
   readonly name: string;
   /** Undefined when the part is no file. */
   readonly fileName: string | undefined;
@@ -19,7 +19,7 @@ export interface PartHead {
 export type PartHeaders = Readonly<Record<string, readonly string[]>>;
 
 /** The fault of a head, as a phrase that follows the name of the part. */
-export interface HeadFault {
+interface HeadFault {
   readonly fault: string;
 }
 

@@ -3,7 +3,8 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { checkCharacters } from './characters.ts';
+import { hiddenCharacter, hiddenWords } from '../../../engine/model/file-name.ts';
+import { isObject } from '../../../engine/model/json.ts';
 import { counted, describeSchema, describeValue, quote } from './describe.ts';
 import type { Faults, FieldPath } from './faults.ts';
 
@@ -140,7 +141,7 @@ function toPath(pointer: string, root: unknown): FieldPath {
 }
 
 /** Positions of the first two equal items. The order of keys does not matter. */
-export function firstRepeat(list: readonly unknown[]): readonly [number, number] | undefined {
+function firstRepeat(list: readonly unknown[]): readonly [number, number] | undefined {
   const seen = new Map<string, number>();
   for (const [i, item] of list.entries()) {
     const text = canonical(item);
@@ -153,8 +154,43 @@ export function firstRepeat(list: readonly unknown[]): readonly [number, number]
 
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, item: unknown) =>
-    typeof item === 'object' && item !== null && !Array.isArray(item)
-      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : item,
+    isObject(item) ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1))) : item,
   );
+}
+
+// Rejects hidden characters in texts of users. Line breaks are allowed only in fields that may have several lines.
+
+/** Names of fields that may have several lines, at any depth. All other fields are single-line names, words and addresses. */
+const SEVERAL_LINES: ReadonlySet<string | number> = new Set([
+  'affiliation',
+  'analysisPlan',
+  'citation',
+  'dataDisclaimer',
+  'denialReason',
+  'description',
+  'disseminationPlan',
+  'priorAuth',
+  'purpose',
+  'researchQuestion',
+  'revisionNote',
+  'summary',
+]);
+
+/** Returns the sentence that describes the fault; undefined when there is none. */
+export function characterFault(text: string, lines: boolean): string | undefined {
+  const found = hiddenCharacter(text, lines);
+  if (found) return `holds ${hiddenWords(found)}; ${lines ? 'text' : 'one line of text'} without such is required`;
+  return text.isWellFormed() ? undefined : 'holds half of a surrogate pair, which is no character';
+}
+
+/** Adds a fault for each text in `value` that has a hidden character. */
+export function checkCharacters(value: unknown, faults: Pick<Faults, 'add'>, path: FieldPath = []): void {
+  if (typeof value === 'string') {
+    // A patch wraps the new value in an object, so the name of the field may be further up.
+    const lines = path.some((step) => SEVERAL_LINES.has(step));
+    const fault = characterFault(value, lines);
+    if (fault !== undefined) faults.add(path, fault);
+  } else if (Array.isArray(value)) for (const [i, item] of value.entries()) checkCharacters(item, faults, [...path, i]);
+  else if (typeof value === 'object' && value !== null)
+    for (const [name, item] of Object.entries(value)) checkCharacters(item, faults, [...path, name]);
 }

@@ -53,7 +53,7 @@ export function apiDocs(routes: readonly Route[], info: ApiInfo): readonly Route
 // The page: it loads nothing, has no scripts, and works offline.
 
 /** The page may only show itself. */
-export const PAGE_POLICY =
+const PAGE_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const STYLE = `
@@ -86,7 +86,7 @@ interface Body {
   readonly content?: Readonly<Record<string, Media>>;
 }
 
-export function apiPage({ info, paths }: OpenApiDocument, documentUrl: string): string {
+function apiPage({ info, paths }: OpenApiDocument, documentUrl: string): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );

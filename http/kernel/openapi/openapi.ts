@@ -39,7 +39,7 @@ export interface Operation {
 }
 
 /** Describes who may call (http/kernel/pipeline/route.ts). */
-export const ACCESS_WORDS: Readonly<Record<Access, string>> = {
+const ACCESS_WORDS: Readonly<Record<Access, string>> = {
   open: 'Anybody may call.',
   user: 'Registered users may call.',
   'user-or-guest': 'Users and guests may call.',
@@ -103,7 +103,7 @@ export function openApi(
 }
 
 /** Converts `/datasets/:id/files` to `/datasets/{id}/files`. */
-export const pathTemplate = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}');
+const pathTemplate = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}');
 
 function operation(route: Route, version: Parameter): Operation {
   const parameters = parametersOf(route);
@@ -122,7 +122,7 @@ function operation(route: Route, version: Parameter): Operation {
   };
 }
 
-export function parametersOf({ path, params = {}, query = {}, headers = {} }: Route): readonly Parameter[] {
+function parametersOf({ path, params = {}, query = {}, headers = {} }: Route): readonly Parameter[] {
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => {
     const known: RouteParameter = params[name] ?? { description: name, schema: { type: 'string' } };
     return { name, in: 'path', required: true, ...known } as const;

@@ -3,6 +3,7 @@
 // test/http/kernel/openapi/schema-node.test.ts compares each builder with TypeBox's.
 
 import type { Type as TypeBox } from 'typebox';
+import type { UserId } from '../../../engine/model/ids.ts';
 
 type Builders = Pick<
   typeof TypeBox,
@@ -147,3 +148,6 @@ function range(low: number | undefined, high: number | undefined): readonly stri
   if (low !== undefined) return [`at least ${low}`];
   return high === undefined ? [] : [`at most ${high}`];
 }
+
+/** User ids in responses: a JSON integer on the wire and decimal text in the program (engine/model/json.ts). */
+export const UserIdOutput = Type.Unsafe<UserId>({ type: 'integer', format: 'int64', minimum: 1 });

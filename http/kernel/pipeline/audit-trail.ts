@@ -20,7 +20,7 @@ const WRITE_MS = 2_000;
 const BATCH_ROWS = 500;
 const MAX_BYTES = 4 * 1024 * 1024;
 
-export interface AuditTrailOptions {
+interface AuditTrailOptions {
   /** Undefined without a database. Then the log is the audit trail. */
   readonly table: Pick<AuditLog, 'append'> | undefined;
   readonly clock: Clock;

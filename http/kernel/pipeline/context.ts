@@ -11,16 +11,16 @@ import type { Traceparent } from '../../../engine/model/traceparent.ts';
 import { type Items, inTurn, startingWith } from '../../../engine/runtime/items.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import type { Semaphore } from '../../../engine/runtime/semaphore.ts';
-import { isKnown, requireMatch, tagOf } from '../answers/conditional.ts';
+import { isKnown, requireMatch, tagOf } from '../answers/download.ts';
 import { JSON_TYPE, jsonListText } from '../answers/json-text.ts';
 import { sendPieces } from '../answers/sending.ts';
-import type { Caller } from '../auth/caller.ts';
+import type { Caller } from '../auth/authenticate.ts';
 import { clientAddress, peerOf } from '../server/peer-address.ts';
 import type { RequestScope } from '../server/request-scope.ts';
 import { forbidden } from './errors.ts';
-import { publicUrl, type UrlSettings } from './public-url.ts';
 import type { Query } from './query.ts';
 import type { Concerned } from './request-audit.ts';
+import { publicUrl, type UrlSettings } from './request-head.ts';
 
 /** Most characters of a list that is sent as a whole, with a tag. */
 const TAGGED_LIST = 256 * 1024;
@@ -36,7 +36,7 @@ const GZIP_OPTIONS: ZlibOptions = { level: 1, chunkSize: 64 * 1024 };
 const compress: (bytes: Buffer, options: ZlibOptions) => Promise<Buffer> = promisify(gzip);
 
 /** The parsed and checked request. */
-export interface Asked {
+interface Asked {
   readonly caller: Caller;
   readonly version: ApiVersion;
   /** True when the request names its version. */
@@ -153,11 +153,6 @@ export class RequestContext {
       ...headers,
     });
     this.response.end(this.wantsBody ? bytes : undefined);
-  }
-
-  /** Like {@link json}, with a tag that is computed from the content. */
-  async taggedJson(code: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<void> {
-    return this.json(code, body, { ...headers, etag: tagOf(stringifyJson(body)) });
   }
 
   /** Throws 412 when the request has an `If-Match` that does not list the tag. */

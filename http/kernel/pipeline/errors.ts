@@ -25,7 +25,7 @@ export interface InputErrors {
   readonly byKey: Readonly<Record<string, readonly string[]>>;
 }
 
-export interface HttpErrorOptions {
+interface HttpErrorOptions {
   /** If the code differs from that of the word: 412, 413, 415, 416, 417, 429, 503. */
   readonly code?: number;
   readonly headers?: Readonly<Record<string, string>>;

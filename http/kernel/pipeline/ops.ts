@@ -1,12 +1,14 @@
 // The routes of every front end for operators: /health, /ready, /metrics. /health has the same shape in all services: that of
 // docs/contract/access.md#health plus `degraded`, `version`, and a `message` for each dependency with a problem.
 
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { Failure, messageOf, transient } from '../../../engine/runtime/failure.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
 import { unlessAborted } from '../../../engine/runtime/wait.ts';
 import { Type } from '../openapi/schema-node.ts';
-import { answer, refusals } from './responses.ts';
-import type { Route } from './route.ts';
+import { answer, type Route, refusals } from './route.ts';
 
 export interface HealthCheck {
   readonly name: string;
@@ -16,7 +18,7 @@ export interface HealthCheck {
   readonly vital: boolean;
 }
 
-export interface OpsOptions {
+interface OpsOptions {
   readonly version: string;
   readonly checks: readonly HealthCheck[];
   readonly ready: () => boolean;
@@ -156,7 +158,7 @@ export function formatUptime(ms: number): string {
   return [...whole, `${((ms % 60_000) / 1000).toFixed(3)}s`].join(' ');
 }
 
-export interface Dependency {
+interface Dependency {
   readonly name: string;
   /** Resolves when the dependency answers. */
   readonly probe: (signal: AbortSignal) => Promise<void>;
@@ -188,4 +190,24 @@ export function healthRoute({ dependencies, ...parts }: HealthOptions): Route {
     },
     handler: async (context) => context.json(200, await health()),
   };
+}
+
+// Checks that a program named in the configuration can be executed, for /health.
+
+/**
+ * @param program a path, or a name to look up in `path`
+ * @param path colon-separated directories
+ * @throws Failure `transient` when there is no such executable
+ */
+export async function findProgram(program: string, path: string): Promise<void> {
+  const dirs = path.split(delimiter).filter(isAbsolute);
+  const places = program.includes('/') ? [program] : dirs.map((dir) => join(dir, program));
+  for (const place of places) {
+    const found = await access(place, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (found) return;
+  }
+  throw transient('it does not exist or is not executable');
 }

@@ -3,7 +3,7 @@
 
 import { type AuditActor, type AuditRow, outcomeOf } from '../../../engine/model/audit.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
-import type { Caller } from '../auth/caller.ts';
+import type { Caller } from '../auth/authenticate.ts';
 import { clientAddress } from '../server/peer-address.ts';
 import type { RequestScope } from '../server/request-scope.ts';
 import type { AuditTrail } from './audit-trail.ts';

@@ -5,31 +5,39 @@ import type { IncomingMessage } from 'node:http';
 import type { ApiVersion } from '../../../engine/model/api-version.ts';
 import type { DiskRoom } from '../../../engine/ports/storage-room.ts';
 import { defect, hasNoRoom, kindOf, messageOf } from '../../../engine/runtime/failure.ts';
-import type { LinkedControllers } from '../../../engine/runtime/linked-controllers.ts';
+import type { LinkedControllers } from '../../../engine/runtime/joined-signal.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import { Semaphore } from '../../../engine/runtime/semaphore.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
 import type { HeldResponse } from '../answers/held-response.ts';
-import { standingHeaders } from '../answers/standing-headers.ts';
-import { type AuthSettings, authenticate } from '../auth/authenticate.ts';
-import type { Caller } from '../auth/caller.ts';
-import { checkServiceToken } from '../auth/service-token.ts';
+import {
+  type CorsSettings,
+  corsHeaders,
+  isForeign,
+  preflightHeaders,
+  standingHeaders,
+} from '../answers/standing-headers.ts';
+import { type AuthSettings, authenticate, type Caller } from '../auth/authenticate.ts';
+import { checkServiceToken } from '../auth/token-guesses.ts';
 import { discardBody } from '../bodies/body-stream.ts';
-import { refuseOddHeads } from '../server/odd-heads.ts';
 import { RequestScope } from '../server/request-scope.ts';
 import { answerError } from './answer-error.ts';
-import { namesVersion, VERSION_HEADER, versionOf } from './api-version.ts';
 import { RequestContext, type SharedByAnswers } from './context.ts';
-import { type CorsSettings, corsHeaders, isForeign, preflightHeaders } from './cors.ts';
 import { forbidden, type HttpError, notFound, toHttpError, unavailable } from './errors.ts';
 import type { HttpMetrics } from './http-metrics.ts';
-import { publicUrl, type UrlSettings } from './public-url.ts';
 import { QueryReader } from './query.ts';
 import { RequestAudit, type RequestAuditOptions } from './request-audit.ts';
-import { needsRoom, type Route } from './route.ts';
-import { type Found, Router } from './router.ts';
+import {
+  namesVersion,
+  publicUrl,
+  refuseOddHeads,
+  type UrlSettings,
+  VERSION_HEADER,
+  versionOf,
+} from './request-head.ts';
+import { type Found, needsRoom, type Route, Router } from './route.ts';
 
-export interface PipelineOptions {
+interface PipelineOptions {
   /** A route with the method and path of an ops route replaces it. */
   readonly routes: readonly Route[];
   /** Health, readiness and metrics. They are also served while draining. */

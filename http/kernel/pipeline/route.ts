@@ -1,10 +1,13 @@
 // Routes as data: method, path, who may call, and the schemas of requests and responses. Tests and documentation use the list.
 // `access` is required.
 
+import findMyWay, { type HTTPMethod } from 'find-my-way';
+import type { TSchema } from 'typebox';
 import type { AuditKind } from '../../../engine/model/audit.ts';
-import type { Caller } from '../auth/caller.ts';
-import type { ServiceToken } from '../auth/service-token.ts';
+import type { Caller } from '../auth/authenticate.ts';
+import type { ServiceToken } from '../auth/token-guesses.ts';
 import type { RequestContext } from './context.ts';
+import { badRequest, HttpError, notFound, Problem } from './errors.ts';
 
 /**
  * Who may call:
@@ -17,7 +20,7 @@ import type { RequestContext } from './context.ts';
 export type Access = 'open' | 'user' | 'user-or-guest' | 'user-or-admin' | 'anyone-known' | 'admin';
 
 /** What is recorded for a route that only reads: downloads, or nothing. Reads by administrators are always recorded. */
-export type ReadAudit = 'download' | 'none';
+type ReadAudit = 'download' | 'none';
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type Method = (typeof METHODS)[number];
@@ -99,3 +102,93 @@ export const isAllowed = (access: Access, caller: Caller): boolean => {
       return access satisfies never;
   }
 };
+
+/** What routes say about their answers. */
+export const answer = (description: string, schema: TSchema): RouteResponse => ({
+  description,
+  schema: { ...schema },
+});
+
+/** Error responses by code, with those that every route may have. */
+export function refusals(byCode: Readonly<Record<number, string>>): Readonly<Record<number, RouteResponse>> {
+  const all = {
+    400: 'A header or query parameter is not understood',
+    401: 'No valid bearer token',
+    ...byCode,
+    500: 'Internal error',
+    503: 'A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again',
+  };
+  return Object.fromEntries(Object.entries(all).map(([code, description]) => [code, answer(description, Problem)]));
+}
+
+// Finds the route of a request.
+
+/** Long enough for a file name of 255 bytes, all of them percent-encoded. */
+const LONGEST_PARAMETER = 1024;
+const SHOWN_PATH = 200;
+
+export interface Found {
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+export class Router {
+  readonly #finder = findMyWay({ maxParamLength: LONGEST_PARAMETER, ignoreDuplicateSlashes: false });
+  readonly #basePath: string;
+
+  /** @param basePath prefix that a proxy in front may leave on the path; empty = none */
+  constructor(routes: readonly Route[], basePath = '') {
+    this.#basePath = basePath;
+    for (const route of routes) this.#finder.on(route.method, route.path, () => undefined, { route });
+  }
+
+  /** Throws 404 for an unknown path, 405 with `Allow` for another method, and 400 for a path that cannot be decoded. */
+  find(method: string, path: string): Found {
+    const found = this.#lookup(method === 'HEAD' ? 'GET' : method, path);
+    if (found) return found;
+    if (!isDecodable(path))
+      throw badRequest('the path cannot be decoded: it must be percent-encoded UTF-8 without NUL');
+    const allow = this.methodsOf(path).join(', ');
+    const shown = path.length > SHOWN_PATH ? `${path.slice(0, SHOWN_PATH)}...` : path;
+    if (allow === '') throw notFound(`nothing is at ${shown}`);
+    throw new HttpError('bad-method', `${method} is not for ${shown}; allowed: ${allow}`, { headers: { allow } });
+  }
+
+  /** The methods of a path; empty = the path is unknown. */
+  methodsOf(path: string): readonly string[] {
+    const methods = METHODS.filter((method) => this.#lookup(method, path));
+    if (methods.length === 0) return [];
+    return [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];
+  }
+
+  #lookup(method: string, path: string): Found | undefined {
+    const found = this.#match(method, path);
+    if (found || this.#basePath === '' || !path.startsWith(`${this.#basePath}/`)) return found;
+    return this.#match(method, path.slice(this.#basePath.length));
+  }
+
+  #match(method: string, path: string): Found | undefined {
+    // Stricter than find-my-way, which also accepts an absolute URL, a fragment, and a NUL in a parameter.
+    const isEncoded = path.includes('%');
+    if (!path.startsWith('/') || path.includes('#') || (isEncoded && !isDecodable(path))) return undefined;
+    const match = this.#finder.find(method as HTTPMethod, path);
+    if (!match) return undefined;
+    const { route } = match.store as { readonly route: Route };
+    if (isEncoded && !isSpelledAs(route.path, path)) return undefined;
+    return { route, params: match.params as Record<string, string> };
+  }
+}
+
+/** A route has one spelling: if a proxy blocks `/admin`, a client must not bypass it with `/%61dmin`. */
+function isSpelledAs(pattern: string, path: string): boolean {
+  const segments = path.split('/');
+  return pattern.split('/').every((segment, i) => segment.startsWith(':') || segment === segments[i]);
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    return !decodeURIComponent(path).includes('\0');
+  } catch {
+    return false;
+  }
+}

@@ -24,7 +24,7 @@ export interface ConnectionLimits extends MovingLimits {
 /** Why the server closed a connection to keep a limit. */
 export type CutReason = 'address' | 'full' | 'room' | 'pipelined' | 'slow' | 'unsent';
 
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
   readonly clock: Clock;
   readonly isProxy: (address: string) => boolean;
   readonly onCut: (reason: CutReason) => void;

@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
-export interface ProxySettings {
+interface ProxySettings {
   /** Trust the headers of a proxy in front of us. */
   readonly trustProxy: boolean;
   /** Addresses and networks of the proxies; undefined = any peer may be one. */

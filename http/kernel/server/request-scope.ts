@@ -11,10 +11,10 @@ import {
   traceIdOf,
 } from '../../../engine/model/traceparent.ts';
 import { aborted } from '../../../engine/runtime/failure.ts';
-import type { LinkedControllers } from '../../../engine/runtime/linked-controllers.ts';
+import type { LinkedControllers } from '../../../engine/runtime/joined-signal.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import type { HeldResponse } from '../answers/held-response.ts';
-import { ANONYMOUS, type Caller } from '../auth/caller.ts';
+import { ANONYMOUS, type Caller } from '../auth/authenticate.ts';
 import type { Concerned } from '../pipeline/request-audit.ts';
 import type { Route } from '../pipeline/route.ts';
 

@@ -11,7 +11,7 @@ import type { Duplex } from 'node:stream';
 import type { TlsOptions } from 'node:tls';
 import { Actor, type ActorOptions } from '../../../engine/runtime/actor.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
-import { LinkedControllers } from '../../../engine/runtime/linked-controllers.ts';
+import { LinkedControllers } from '../../../engine/runtime/joined-signal.ts';
 import { HeldResponse } from '../answers/held-response.ts';
 import { JSON_TYPE } from '../answers/json-text.ts';
 import { SendRoom } from '../answers/sending.ts';
@@ -25,7 +25,7 @@ export interface ServerLimits extends ConnectionLimits {
   readonly headerTimeoutMs: number;
 }
 
-export interface ServerOptions extends ActorOptions {
+interface ServerOptions extends ActorOptions {
   readonly host: string;
   /** 0 = any free port. */
   readonly port: number;
@@ -197,7 +197,7 @@ function aborts(signal: AbortSignal): Promise<void> {
   });
 }
 
-export interface Certificate {
+interface Certificate {
   /** The certificate chain in PEM format. */
   readonly cert: string;
   readonly key: string;
@@ -214,7 +214,7 @@ const CIPHERS = [
  * TLS 1.3, and the cipher suites of TLS 1.2 with forward secrecy and authenticated encryption. All maintained clients support
  * one of these.
  */
-export const listenerTls = (certificate: Certificate, handshakeTimeoutMs: number): TlsOptions => ({
+const listenerTls = (certificate: Certificate, handshakeTimeoutMs: number): TlsOptions => ({
   ...certificate,
   minVersion: 'TLSv1.2',
   ciphers: CIPHERS,

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { DaemonLeads } from '../../../actors/daemons/leadership.ts';
-import { Pump } from '../../../actors/events/pump.ts';
+import { Pump } from '../../../actors/events/event-router.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { Pruner } from '../../../actors/daemons/pruner.ts';
 import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
-import type { DatasetIndex, RetiredDataset } from '../../../engine/ports/dataset-index.ts';
+import type { DatasetIndex, RetiredDataset } from '../../../engine/ports/catalog.ts';
 import type { PrunerReport } from '../../../engine/ports/process-control.ts';
 import { aborted, defect, transient } from '../../../engine/runtime/failure.ts';
 import { FakeDatasetIndex } from '../../fakes/fake-dataset-index.ts';

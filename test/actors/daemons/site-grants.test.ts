@@ -1,10 +1,10 @@
 import pino from 'pino';
 import t from 'tap';
 import { tellSites } from '../../../actors/daemons/site-grants.ts';
-import { PostgresGrantChanges } from '../../../engine/adapters/access/grant-changes.ts';
+import { PostgresGrantChanges } from '../../../engine/adapters/access/user-datasets.ts';
 import { PostgresSiteGrants } from '../../../engine/adapters/sites/site-grants-postgres.ts';
 import { targetId, type UserId } from '../../../engine/model/ids.ts';
-import { NO_GRANT_CHANGES, type SiteGrants } from '../../../engine/ports/grants.ts';
+import { NO_GRANT_CHANGES, type SiteGrants } from '../../../engine/ports/access-requests.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { CallGate } from '../../../actors/plugin-host/call-gate.ts';
-import { Busy } from '../../../engine/runtime/busy.ts';
+import { Busy } from '../../../engine/runtime/failure.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 
 const signal = new AbortController().signal;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { PluginHostOptions } from '../../../actors/plugin-host/plugin-host.ts';
 import { stringifyJson } from '../../../engine/model/json.ts';
-import type { HostReply } from '../../../engine/model/plugin-protocol.ts';
+import type { HostReply } from '../../../engine/ports/plugin-client.ts';
 import { unzip } from '../../conformance/plugin-client.ts';
 import {
   details,

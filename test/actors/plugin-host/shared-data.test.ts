@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { PluginHost } from '../../../actors/plugin-host/plugin-host.ts';
 import { stringifyJson } from '../../../engine/model/json.ts';
-import type { HostReply } from '../../../engine/model/plugin-protocol.ts';
+import type { HostReply } from '../../../engine/ports/plugin-client.ts';
 import type { ScriptRunner } from '../../../engine/ports/script-runner.ts';
 import { cutOff } from '../../fixtures/cut-off.ts';
 import {

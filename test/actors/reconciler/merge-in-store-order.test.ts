@@ -1,16 +1,10 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { objectsOf } from '../../../actors/dataset/stored-dataset.ts';
-import { PAGE } from '../../../actors/reconciler/merge-cursors.ts';
-import { type MergedDataset, mergeInStoreOrder } from '../../../actors/reconciler/merge-in-store-order.ts';
+import { type MergedDataset, mergeInStoreOrder, PAGE } from '../../../actors/reconciler/merge-in-store-order.ts';
 import type { TargetId } from '../../../engine/model/ids.ts';
 import { type DatasetAddress, datasetPrefix } from '../../../engine/model/object-key.ts';
-import type {
-  IndexedDataset,
-  InstalledDataset,
-  StoreOrdered,
-  TargetIndex,
-} from '../../../engine/ports/dataset-index.ts';
+import type { IndexedDataset, InstalledDataset, StoreOrdered, TargetIndex } from '../../../engine/ports/catalog.ts';
 import type { ObjectInfo } from '../../../engine/ports/object-store.ts';
 import { aborted, defect, transient } from '../../../engine/runtime/failure.ts';
 import { PLASMO, TOXO } from '../../support/dataset-samples.ts';

@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap';
-import { PAGE } from '../../../actors/reconciler/merge-cursors.ts';
+import { PAGE } from '../../../actors/reconciler/merge-in-store-order.ts';
 import { Reconciler } from '../../../actors/reconciler/reconciler.ts';
-import { reconcilerMetrics } from '../../../actors/reconciler/reconciler-metrics.ts';
+import { reconcilerMetrics } from '../../../actors/reconciler/reconciler-tally.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
-import type { DatasetIndex } from '../../../engine/ports/dataset-index.ts';
+import type { DatasetIndex } from '../../../engine/ports/catalog.ts';
 import { aborted, transient } from '../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';

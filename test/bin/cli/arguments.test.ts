@@ -1,7 +1,6 @@
 import t from 'tap';
-import { oneOf, parse, wholeNumber } from '../../../bin/cli/arguments.ts';
-import { nearest } from '../../../bin/cli/nearest.ts';
-import { UsageError } from '../../../bin/cli/usage-error.ts';
+import { nearest, oneOf, parse, wholeNumber } from '../../../bin/cli/arguments.ts';
+import { UsageError } from '../../../bin/cli/command.ts';
 
 const OPTIONS = {
   target: { type: 'string', multiple: true },

@@ -1,9 +1,6 @@
 import t, { type Test } from 'tap';
-import { ApiError } from '../../../bin/cli/client/api-error.ts';
-import { type Command, EXIT } from '../../../bin/cli/command.ts';
-import { UsageError } from '../../../bin/cli/usage-error.ts';
-import { prune } from '../../../bin/commands/prune.ts';
-import { reconcile } from '../../../bin/commands/reconcile.ts';
+import { ApiError, type Command, EXIT, UsageError } from '../../../bin/cli/command.ts';
+import { prune, reconcile } from '../../../bin/commands/reconcile.ts';
 import { Failure } from '../../../engine/runtime/failure.ts';
 import { systemClock } from '../../../engine/runtime/time.ts';
 import { pruneRoutes, reconcileRoutes } from '../../../http/installer/admin/daemons.ts';

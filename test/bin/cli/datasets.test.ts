@@ -1,9 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
-import { ApiError } from '../../../bin/cli/client/api-error.ts';
-import { EXIT } from '../../../bin/cli/command.ts';
-import { UsageError } from '../../../bin/cli/usage-error.ts';
+import { ApiError, EXIT, UsageError } from '../../../bin/cli/command.ts';
 import { datasets } from '../../../bin/commands/datasets.ts';
 import { revisionOf } from '../../../engine/model/ids.ts';
 import { installerApp } from '../../http/installer/installer-app.ts';

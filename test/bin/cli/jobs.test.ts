@@ -1,11 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { ApiError } from '../../../bin/cli/client/api-error.ts';
-import { type Command, EXIT } from '../../../bin/cli/command.ts';
-import { UsageError } from '../../../bin/cli/usage-error.ts';
-import { jobs } from '../../../bin/commands/jobs.ts';
-import { retry } from '../../../bin/commands/retry.ts';
+import { ApiError, type Command, EXIT, UsageError } from '../../../bin/cli/command.ts';
+import { jobs, retry } from '../../../bin/commands/jobs.ts';
 import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
 import type { JobOutcome } from '../../../engine/ports/jobs.ts';
 import { jobRetryRoute, jobsReportRoute } from '../../../http/installer/admin/jobs.ts';

@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { ConfigurationError } from '../../../bin/cli/configuration-error.ts';
-import { UsageError } from '../../../bin/cli/usage-error.ts';
+import { ConfigurationError, UsageError } from '../../../bin/cli/command.ts';
 import { query } from '../../../bin/commands/query.ts';
 import { fault } from '../../support/run-command.ts';
 

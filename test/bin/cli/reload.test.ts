@@ -1,8 +1,6 @@
 import t, { type Test } from 'tap';
-import { EXIT } from '../../../bin/cli/command.ts';
-import { UsageError } from '../../../bin/cli/usage-error.ts';
-import { logLevel } from '../../../bin/commands/log-level.ts';
-import { reload } from '../../../bin/commands/reload.ts';
+import { EXIT, UsageError } from '../../../bin/cli/command.ts';
+import { logLevel, reload } from '../../../bin/commands/reload.ts';
 import type { ProcessSettings } from '../../../engine/ports/process-control.ts';
 import { processSettingsRoutes } from '../../../http/installer/admin/process-settings.ts';
 import { FakeProcessSettings } from '../../fakes/fake-process-settings.ts';

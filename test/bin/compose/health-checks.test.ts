@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { PluginBreakers } from '../../../actors/plugins/plugin-breakers.ts';
 import type { LaneTasks, TaskRunner } from '../../../actors/tasks/task-map.ts';
-import { partsCheck, pluginChecks } from '../../../bin/compose/watched-dependencies.ts';
+import { partsCheck, pluginChecks } from '../../../bin/compose/installer-front-end.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { type Archives, archivesHere } from '../../../actors/plugin-host/archives.ts';
+import { type Archives, archivesHere } from '../../../actors/tasks/archives.ts';
 import { workerThreads } from '../../../bin/compose/worker-threads.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';

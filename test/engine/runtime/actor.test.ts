@@ -1,11 +1,10 @@
-// Everything that lives by the contract of engine/runtime/child.ts passes the same stress: its methods in any order and number,
+// Everything that lives by the contract of engine/runtime/actor.ts passes the same stress: its methods in any order and number,
 // at any time, also before start.
 
 import fc from 'fast-check';
 import t from 'tap';
 import { Lane } from '../../../engine/jobs/lane.ts';
-import { Actor, type ActorOptions } from '../../../engine/runtime/actor.ts';
-import type { Child } from '../../../engine/runtime/child.ts';
+import { Actor, type ActorOptions, type Child } from '../../../engine/runtime/actor.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { Supervisor } from '../../../engine/runtime/supervisor.ts';

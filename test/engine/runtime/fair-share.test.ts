@@ -1,5 +1,5 @@
 import t from 'tap';
-import { fairShare } from '../../../engine/runtime/fair-share.ts';
+import { fairShare, Turns } from '../../../engine/runtime/fair-share.ts';
 import { laneWorld } from '../jobs/lane-world.ts';
 
 const held = (counts: Readonly<Record<string, number>>): string[] =>
@@ -63,4 +63,22 @@ t.test('of the jobs in memory, the first of the tenant with the fewest running b
   t.strictSame(begun, [10, 11, 20, 30, 12]);
   await finish(30);
   t.strictSame(begun, [10, 11, 20, 30, 12, 31], 'the one with the fewest running');
+});
+
+t.test('the fewest running come first, then those that began longest ago', (t) => {
+  const turns = new Turns();
+  for (const tenant of ['a', 'b', 'a']) turns.began(tenant);
+  const first = (running: Readonly<Record<string, number>>): string | undefined =>
+    Object.keys(running).sort((a, b) => turns.rankOf(a, running[a] ?? 0) - turns.rankOf(b, running[b] ?? 0))[0];
+  t.equal(first({ a: 0, b: 1 }), 'a');
+  t.equal(first({ a: 1, b: 1 }), 'b');
+  t.equal(first({ a: 0, b: 0, c: 0 }), 'c', 'one that never began');
+  t.end();
+});
+
+t.test('no more than a thousand tenants are remembered, the latest', (t) => {
+  const turns = new Turns();
+  for (let i = 0; i <= 1_000; i++) turns.began(String(i));
+  t.strictSame([turns.rankOf('0', 0), turns.rankOf('1', 0), turns.rankOf('1000', 0)], [0, 2, 1_001]);
+  t.end();
 });

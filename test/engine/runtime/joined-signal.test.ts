@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import t from 'tap';
-import { JoinedSignal } from '../../../engine/runtime/joined-signal.ts';
+import { JoinedSignal, LinkedControllers } from '../../../engine/runtime/joined-signal.ts';
 import { aliveAfter, Forgetful } from '../../support/live-objects.ts';
 
 const listeners = (...sources: readonly AbortController[]): readonly number[] =>
@@ -57,4 +57,34 @@ t.test('one that is not disposed of is kept by its sources', async (t) => {
   const join = (): void => Forgetful.listenTo(new JoinedSignal(source.signal).signal);
   t.equal(await aliveAfter(join, Forgetful), 1);
   t.equal(source.signal.aborted, false, 'the source lives on');
+});
+
+t.test(
+  'those who follow abort with the signal and its reason, those who left or were never there do not',
+  async (t) => {
+    const source = new AbortController();
+    const controllers = new LinkedControllers(source.signal);
+    const [first, second, left, stranger] = Array.from({ length: 4 }, () => new AbortController());
+    if (!first || !second || !left || !stranger) throw new Error('four were made');
+    for (const follower of [first, second, left]) controllers.add(follower);
+    controllers.delete(left);
+    controllers.delete(stranger);
+    t.equal(controllers.size, 2);
+    t.equal(getEventListeners(source.signal, 'abort').length, 1, 'however many follow');
+    // One that leaves because another is aborted.
+    first.signal.addEventListener('abort', () => controllers.delete(second));
+    source.abort('the end');
+    t.strictSame(
+      [first, second, left, stranger].map(({ signal }) => signal.reason),
+      ['the end', undefined, undefined, undefined],
+    );
+    t.equal(controllers.size, 0);
+  },
+);
+
+t.test('who follows a signal that has aborted is aborted at once, and not kept', async (t) => {
+  const controllers = new LinkedControllers(AbortSignal.abort('over'));
+  const late = new AbortController();
+  controllers.add(late);
+  t.strictSame([late.signal.reason, controllers.size], ['over', 0]);
 });

@@ -2,8 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { createLogger } from '../../../engine/runtime/log.ts';
-import { LogThreshold } from '../../../engine/runtime/log-threshold.ts';
+import { createLogger, LogThreshold } from '../../../engine/runtime/log.ts';
 
 function setup(t: Test, level: LogThreshold) {
   const file = join(t.testdir(), 'log');

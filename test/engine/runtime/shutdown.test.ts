@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import t from 'tap';
-import type { Child } from '../../../engine/runtime/child.ts';
+import type { Child } from '../../../engine/runtime/actor.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { type SignalSource, shutDown, stopSignal } from '../../../engine/runtime/shutdown.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';

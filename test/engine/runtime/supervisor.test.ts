@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import type { Child, ChildSpec } from '../../../engine/runtime/child.ts';
+import type { Child, ChildSpec } from '../../../engine/runtime/actor.ts';
 import { defect, rejected, transient } from '../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';

@@ -3,21 +3,15 @@
 
 import { PostgresAccessCatalogue } from '../../../engine/adapters/access/catalogue.ts';
 import { PostgresEndUsers } from '../../../engine/adapters/access/end-users.ts';
-import { PostgresEnteredDatasets } from '../../../engine/adapters/access/entered-datasets.ts';
-import { PostgresGrants } from '../../../engine/adapters/access/grants.ts';
 import { PostgresAccessHistory } from '../../../engine/adapters/access/history.ts';
 import { PostgresAccessInvitations } from '../../../engine/adapters/access/invitations.ts';
 import { PostgresAccessProviders } from '../../../engine/adapters/access/providers.ts';
-import { PostgresAccessRoles } from '../../../engine/adapters/access/roles.ts';
-import { PostgresAccessStaff } from '../../../engine/adapters/access/staff.ts';
+import { PostgresAccessRoles, PostgresAccessStaff } from '../../../engine/adapters/access/staff.ts';
+import { PostgresEnteredDatasets, PostgresGrants } from '../../../engine/adapters/access/user-datasets.ts';
 import { WaitingApprovals } from '../../../engine/adapters/access/waiting-approvals.ts';
-import { PostgresAccounts } from '../../../engine/adapters/datasets/accounts-postgres.ts';
-import { PostgresAddressBook } from '../../../engine/adapters/datasets/address-book-postgres.ts';
-import { PostgresUserDatasets } from '../../../engine/adapters/datasets/user-datasets-postgres.ts';
-import { PostgresUserStudies } from '../../../engine/adapters/datasets/user-studies-postgres.ts';
-import { accessMigrations } from '../../../engine/adapters/migrations/access.ts';
-import { cacheMigrations } from '../../../engine/adapters/migrations/cache.ts';
-import { migrate } from '../../../engine/adapters/migrations/migrations.ts';
+import { PostgresAccounts, PostgresAddressBook } from '../../../engine/adapters/datasets/accounts-postgres.ts';
+import { PostgresUserDatasets, PostgresUserStudies } from '../../../engine/adapters/datasets/user-studies-postgres.ts';
+import { accessMigrations, cacheMigrations, migrate } from '../../../engine/adapters/migrations/migrations.ts';
 import { Postgres } from '../../../engine/adapters/postgres/postgres.ts';
 import type { MailDraft } from '../../../engine/model/access-mail.ts';
 import { parseCuratedId, type RestrictionLevel } from '../../../engine/model/access-request.ts';

@@ -1,10 +1,8 @@
 // Users' datasets behind the routes of the installer and of the access service, over one cache database and one clock.
 
 import { tellSites } from '../../../actors/daemons/site-grants.ts';
-import { PostgresGrantChanges } from '../../../engine/adapters/access/grant-changes.ts';
-import { PostgresGrants } from '../../../engine/adapters/access/grants.ts';
-import { controlMigrations } from '../../../engine/adapters/migrations/control.ts';
-import { migrate } from '../../../engine/adapters/migrations/migrations.ts';
+import { PostgresGrantChanges, PostgresGrants } from '../../../engine/adapters/access/user-datasets.ts';
+import { controlMigrations, migrate } from '../../../engine/adapters/migrations/migrations.ts';
 import { PostgresInstallTarget } from '../../../engine/adapters/sites/install-target-postgres.ts';
 import { PostgresSiteGrants } from '../../../engine/adapters/sites/site-grants-postgres.ts';
 import type { DatasetId, UserId } from '../../../engine/model/ids.ts';

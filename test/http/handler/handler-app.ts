@@ -11,16 +11,16 @@ import { commandEnvironment, type HandlerCommand } from '../../../actors/handler
 import { HandlerLane } from '../../../actors/handler/handler-lane.ts';
 import { sweepJobFolders } from '../../../actors/handler/job-files.ts';
 import { type JobRunOptions, JobRuns } from '../../../actors/handler/job-run.ts';
-import { type Packages, packagesHere } from '../../../actors/handler/packages.ts';
 import { jobMetrics, Statistics } from '../../../actors/handler/statistics.ts';
+import { archivesHere } from '../../../actors/tasks/archives.ts';
 import { ChildProcessRunner } from '../../../engine/adapters/scripts/child-process.ts';
 import { readTarGz } from '../../../engine/archive/tar-reader.ts';
 import type { HandlerState } from '../../../engine/model/handler-job.ts';
 import { type Logger, silentLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { systemClock } from '../../../engine/runtime/time.ts';
+import { handlerChecks } from '../../../http/handler/documents.ts';
 import { HandlerService } from '../../../http/handler/handler-service.ts';
-import { handlerChecks } from '../../../http/handler/health.ts';
 import { handlerRoutes } from '../../../http/handler/routes.ts';
 import { apiDocs } from '../../../http/kernel/openapi/api-docs.ts';
 import { sharedHealth } from '../../../http/kernel/pipeline/ops.ts';
@@ -53,7 +53,6 @@ export interface HandlerAppOptions {
   readonly maxKeptBytes?: number;
   readonly workerCount?: number;
   readonly run?: Partial<JobRunOptions>;
-  readonly packages?: Partial<Packages>;
   readonly env?: Readonly<Record<string, string>>;
   readonly passEnvironment?: readonly string[];
   readonly log?: Logger;
@@ -102,7 +101,7 @@ export async function handlerApp(t: Test, options: HandlerAppOptions = {}) {
       jobs,
       store,
       runner,
-      packages: { ...packagesHere, ...options.packages },
+      packages: archivesHere,
       metrics: observed,
       statistics,
       clock,

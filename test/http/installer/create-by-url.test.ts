@@ -1,7 +1,7 @@
 // POST /datasets with `url`, against a real server that stands elsewhere.
 
 import t, { type Test } from 'tap';
-import type { Resolve } from '../../../engine/adapters/remote/guarded-connect.ts';
+import type { Resolve } from '../../../engine/adapters/remote/fetchable-addresses.ts';
 import { RemoteHttp } from '../../../engine/adapters/remote/remote-http.ts';
 import type { DatasetId } from '../../../engine/model/ids.ts';
 import { cacheDatabase } from '../../support/cache-database.ts';

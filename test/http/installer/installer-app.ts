@@ -14,7 +14,7 @@ import { CountedStore } from '../../../engine/adapters/uploads/counted-store.ts'
 import { PostgresKeptBytes } from '../../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import { PostgresUploads } from '../../../engine/adapters/uploads/uploads-postgres.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
-import { NO_GRANTS } from '../../../engine/ports/grants.ts';
+import { NO_GRANTS } from '../../../engine/ports/access-requests.ts';
 import type { JobRequest } from '../../../engine/ports/jobs.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { systemClock } from '../../../engine/runtime/time.ts';

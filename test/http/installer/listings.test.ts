@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { type DatasetId, targetId, type UserId } from '../../../engine/model/ids.ts';
-import type { Profile } from '../../../engine/ports/accounts.ts';
+import type { Profile } from '../../../engine/ports/access-people.ts';
 import type { ListedDataset } from '../../../engine/ports/dataset-queries.ts';
 import { listingItem, listRoute, peopleOf } from '../../../http/installer/listings.ts';
 import { paging } from '../../../http/installer/paging.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { UserId } from '../../../engine/model/ids.ts';
-import type { Profile } from '../../../engine/ports/accounts.ts';
+import type { Profile } from '../../../engine/ports/access-people.ts';
 import { findProfiles } from '../../../http/installer/people.ts';
 import { FakeAccounts } from '../../fakes/fake-accounts.ts';
 

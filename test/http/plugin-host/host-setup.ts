@@ -4,9 +4,9 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { archivesHere } from '../../../actors/plugin-host/archives.ts';
 import type { HostedPlugin, HostedTarget } from '../../../actors/plugin-host/hosted-plugins.ts';
 import { PluginHost, type PluginHostOptions, type PluginHostParts } from '../../../actors/plugin-host/plugin-host.ts';
+import { archivesHere } from '../../../actors/tasks/archives.ts';
 import { ChildProcessRunner } from '../../../engine/adapters/scripts/child-process.ts';
 import { MAX_ENTRIES } from '../../../engine/archive/archive-limits.ts';
 import { writeZip } from '../../../engine/archive/zip-writer.ts';

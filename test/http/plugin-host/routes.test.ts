@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { stringifyJson } from '../../../engine/model/json.ts';
-import { SCRIPT_RAN } from '../../../engine/model/plugin-protocol.ts';
+import { SCRIPT_RAN } from '../../../engine/ports/plugin-client.ts';
 import { readParts } from '../../../http/plugin-host/request-parts.ts';
 import { PromisedAnswers } from '../access/promised-answers.ts';
 import { type ServeChanges, serveHost } from './host-server.ts';

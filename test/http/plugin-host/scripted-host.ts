@@ -8,7 +8,7 @@ import type { Test } from 'tap';
 import { Agent, FormData, fetch } from 'undici';
 import type { HostedPlugin } from '../../../actors/plugin-host/hosted-plugins.ts';
 import { stringifyJson } from '../../../engine/model/json.ts';
-import { SCRIPT_RAN } from '../../../engine/model/plugin-protocol.ts';
+import { SCRIPT_RAN } from '../../../engine/ports/plugin-client.ts';
 import { serveHost } from './host-server.ts';
 import { details, metadataJson, putZip, TYPE } from './host-setup.ts';
 

@@ -11,7 +11,7 @@ import {
 import { cellOf, OPTION_NAMES, type OptionName } from '../../../engine/model/report/options.ts';
 import { QUERY_PROGRAMS, type QueryProgram } from '../../../engine/model/report/query-job.ts';
 import { Faults } from '../../../http/kernel/input/faults.ts';
-import { blastConfigReader } from '../../../http/report/blast-config.ts';
+import { blastConfigReader } from '../../../http/report/create.ts';
 import { keysOf as keysOfAnswer, reportApp } from './report-app.ts';
 
 const reader = blastConfigReader();

@@ -6,16 +6,18 @@ import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import type { Check } from '../../../../bin/cli/doctor/check.ts';
-import { codeOf, networkFix } from '../../../../bin/cli/doctor/error-codes.ts';
-import { folderCheck, roomOf } from '../../../../bin/cli/doctor/folder-check.ts';
-import { keySetCheck } from '../../../../bin/cli/doctor/key-set-check.ts';
-import { filesProblems, machineCheck, nodeProblems, openFilesOf } from '../../../../bin/cli/doctor/machine-check.ts';
-import { mailCheck } from '../../../../bin/cli/doctor/mail-check.ts';
-import { pluginCheck } from '../../../../bin/cli/doctor/plugin-check.ts';
-import { programsCheck } from '../../../../bin/cli/doctor/programs-check.ts';
-import { isWell, reportJson, reportText } from '../../../../bin/cli/doctor/report.ts';
-import { type Diagnosis, runChecks } from '../../../../bin/cli/doctor/run-checks.ts';
+import { type Check, codeOf, networkFix } from '../../../../bin/cli/doctor/check.ts';
+import {
+  filesProblems,
+  folderCheck,
+  machineCheck,
+  nodeProblems,
+  openFilesOf,
+  programsCheck,
+  roomOf,
+} from '../../../../bin/cli/doctor/machine-check.ts';
+import { type Diagnosis, isWell, reportJson, reportText, runChecks } from '../../../../bin/cli/doctor/run-checks.ts';
+import { keySetCheck, mailCheck, pluginCheck } from '../../../../bin/cli/doctor/server-checks.ts';
 import { VERSION } from '../../../../bin/cli/version.ts';
 import type { PluginConfiguration } from '../../../../config/configuration.ts';
 import type { MailConfiguration } from '../../../../config/schema/root.ts';

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
-import { LiveLines } from '../../../../bin/cli/terminal/live-lines.ts';
 import { Progress, type ProgressState, progressText } from '../../../../bin/cli/terminal/progress.ts';
+import { LiveLines } from '../../../../bin/cli/terminal/screen.ts';
 import { FakeTerminal } from '../../../fakes/fake-terminal.ts';
 import { VirtualClock } from '../../../fakes/virtual-clock.ts';
 

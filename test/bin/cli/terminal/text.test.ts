@@ -1,9 +1,15 @@
 import t from 'tap';
-import { bytes, digits, duration } from '../../../../bin/cli/terminal/amounts.ts';
-import { cutTo, displayWidth, padTo } from '../../../../bin/cli/terminal/display-width.ts';
-import { jsonDocument, jsonLine } from '../../../../bin/cli/terminal/json-text.ts';
-import { oneLine, plainLines } from '../../../../bin/cli/terminal/plain-text.ts';
+import { cutTo, displayWidth, padTo } from '../../../../bin/cli/terminal/table.ts';
 import { terminalOf } from '../../../../bin/cli/terminal/terminal.ts';
+import {
+  bytes,
+  digits,
+  duration,
+  jsonDocument,
+  jsonLine,
+  oneLine,
+  plainLines,
+} from '../../../../bin/cli/terminal/text.ts';
 
 t.test('nothing that a terminal would obey is left of text', async (t) => {
   const lines = {

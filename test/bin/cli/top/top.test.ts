@@ -1,13 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
-import { EXIT } from '../../../../bin/cli/command.ts';
+import { EXIT, UsageError } from '../../../../bin/cli/command.ts';
 import { Screen } from '../../../../bin/cli/terminal/screen.ts';
-import { frameOf } from '../../../../bin/cli/top/frame.ts';
-import { MetricSamples } from '../../../../bin/cli/top/metric-samples.ts';
-import { overviewOf } from '../../../../bin/cli/top/overview.ts';
-import type { Reading } from '../../../../bin/cli/top/reading.ts';
-import { UsageError } from '../../../../bin/cli/usage-error.ts';
+import { frameOf, overviewOf } from '../../../../bin/cli/top/overview.ts';
+import { MetricSamples, type Reading } from '../../../../bin/cli/top/reading.ts';
 import { top } from '../../../../bin/commands/top.ts';
 import { FakeTerminal } from '../../../fakes/fake-terminal.ts';
 import { freePort } from '../../../support/ports.ts';

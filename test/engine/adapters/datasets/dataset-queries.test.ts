@@ -1,7 +1,9 @@
 import t, { type Test } from 'tap';
 import { PostgresCatalog } from '../../../../engine/adapters/catalog/catalog-postgres.ts';
-import { listStatement } from '../../../../engine/adapters/datasets/dataset-list.ts';
-import { PostgresDatasetQueries } from '../../../../engine/adapters/datasets/dataset-queries-postgres.ts';
+import {
+  listStatement,
+  PostgresDatasetQueries,
+} from '../../../../engine/adapters/datasets/dataset-queries-postgres.ts';
 import { relatedStatement } from '../../../../engine/adapters/datasets/related-datasets.ts';
 import { PostgresUploads } from '../../../../engine/adapters/uploads/uploads-postgres.ts';
 import type { DatasetId, UserId } from '../../../../engine/model/ids.ts';

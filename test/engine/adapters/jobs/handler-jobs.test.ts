@@ -1,6 +1,8 @@
 import t, { type Test } from 'tap';
-import { PostgresHandlerJobs } from '../../../../engine/adapters/jobs/handler-jobs-postgres.ts';
-import { PostgresHandlerStatistics } from '../../../../engine/adapters/jobs/handler-statistics-postgres.ts';
+import {
+  PostgresHandlerJobs,
+  PostgresHandlerStatistics,
+} from '../../../../engine/adapters/jobs/handler-jobs-postgres.ts';
 import { handlerJobsConformance, handlerStatisticsConformance } from '../../../conformance/handler-jobs.ts';
 import { FakeHandlerJobs, FakeHandlerStatistics, HandlerTable } from '../../../fakes/fake-handler-jobs.ts';
 import { cacheDatabase, engineProcess } from '../../../support/engine-process.ts';

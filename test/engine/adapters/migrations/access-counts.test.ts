@@ -5,8 +5,7 @@ import { PostgresEndUsers } from '../../../../engine/adapters/access/end-users.t
 import { PostgresAccessInvitations } from '../../../../engine/adapters/access/invitations.ts';
 import { PostgresAccessProviders } from '../../../../engine/adapters/access/providers.ts';
 import { PostgresAccessStaff } from '../../../../engine/adapters/access/staff.ts';
-import { accessMigrations } from '../../../../engine/adapters/migrations/access.ts';
-import { migrate } from '../../../../engine/adapters/migrations/migrations.ts';
+import { accessMigrations, migrate } from '../../../../engine/adapters/migrations/migrations.ts';
 import type { Postgres } from '../../../../engine/adapters/postgres/postgres.ts';
 import {
   type CuratedId,

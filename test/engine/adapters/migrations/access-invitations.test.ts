@@ -2,8 +2,7 @@
 
 import t from 'tap';
 import { PostgresAccessInvitations } from '../../../../engine/adapters/access/invitations.ts';
-import { accessMigrations } from '../../../../engine/adapters/migrations/access.ts';
-import { migrate } from '../../../../engine/adapters/migrations/migrations.ts';
+import { accessMigrations, migrate } from '../../../../engine/adapters/migrations/migrations.ts';
 import type { CuratedId } from '../../../../engine/model/access-request.ts';
 import type { UserId } from '../../../../engine/model/ids.ts';
 import { openDatabase } from '../../../support/database.ts';

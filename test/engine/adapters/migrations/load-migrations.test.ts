@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { cacheMigrations } from '../../../../engine/adapters/migrations/cache.ts';
-import { loadMigrations } from '../../../../engine/adapters/migrations/load.ts';
+import { cacheMigrations, loadMigrations } from '../../../../engine/adapters/migrations/migrations.ts';
 import { folderOnDisk } from '../../../../engine/runtime/program-files.ts';
 
 async function folderWith(t: Test, ...files: readonly string[]): Promise<string> {

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import t from 'tap';
 import { PluginHttp } from '../../../../engine/adapters/plugins/plugin-http.ts';
-import { pluginMetadata } from '../../../../engine/adapters/plugins/plugin-http-metadata.ts';
+import { pluginMetadata } from '../../../../engine/adapters/plugins/plugin-http-requests.ts';
 import type { DatasetId } from '../../../../engine/model/ids.ts';
 import { type DatasetMetadata, parseMetadata, serialiseMetadata } from '../../../../engine/model/metadata.ts';
 import { strictServer } from '../../../compatibility/plugins/strict-server.ts';

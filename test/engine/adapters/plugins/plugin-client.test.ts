@@ -10,7 +10,7 @@ import { changeTimes, readTimes, shareTimes } from '../../../../engine/adapters/
 import type { DatasetId } from '../../../../engine/model/ids.ts';
 import { stringifyJson } from '../../../../engine/model/json.ts';
 import { metadataDocument } from '../../../../engine/model/metadata.ts';
-import { SCRIPT_RAN } from '../../../../engine/model/plugin-protocol.ts';
+import { SCRIPT_RAN } from '../../../../engine/ports/plugin-client.ts';
 import {
   PLUGIN_TARGET,
   PLUGIN_TYPE,

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { CachedDirectory } from '../../../../engine/adapters/ldap/cached-directory.ts';
+import { CachedDirectory } from '../../../../engine/adapters/ldap/ldap-directory.ts';
 import { LocatedPostgres, type TargetDatabase } from '../../../../engine/adapters/postgres/located-postgres.ts';
 import type { DatabaseAddress, Directory } from '../../../../engine/ports/directory.ts';
 import { transient } from '../../../../engine/runtime/failure.ts';

@@ -3,9 +3,12 @@
 
 import t, { type Test } from 'tap';
 import { PostgresCatalog } from '../../../../engine/adapters/catalog/catalog-postgres.ts';
-import { cacheMigrations } from '../../../../engine/adapters/migrations/cache.ts';
-import { controlMigrations } from '../../../../engine/adapters/migrations/control.ts';
-import { type Migration, migrate } from '../../../../engine/adapters/migrations/migrations.ts';
+import {
+  cacheMigrations,
+  controlMigrations,
+  type Migration,
+  migrate,
+} from '../../../../engine/adapters/migrations/migrations.ts';
 import { Postgres } from '../../../../engine/adapters/postgres/postgres.ts';
 import { PostgresInstallTarget } from '../../../../engine/adapters/sites/install-target-postgres.ts';
 import { silentLogger } from '../../../../engine/runtime/log.ts';

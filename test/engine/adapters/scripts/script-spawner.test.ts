@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
-import { processFacts } from '../../../../engine/adapters/scripts/child-process-table.ts';
+import { processFacts } from '../../../../engine/adapters/scripts/child-process-records.ts';
 import { ScriptPipes } from '../../../../engine/adapters/scripts/script-pipes.ts';
 import { ScriptSpawner } from '../../../../engine/adapters/scripts/script-spawner.ts';
 import type { SpawnedScript } from '../../../../engine/adapters/scripts/spawned-script.ts';

@@ -1,6 +1,5 @@
 import t, { type Test } from 'tap';
-import { controlMigrations } from '../../../../engine/adapters/migrations/control.ts';
-import { migrate } from '../../../../engine/adapters/migrations/migrations.ts';
+import { controlMigrations, migrate } from '../../../../engine/adapters/migrations/migrations.ts';
 import { PostgresInstallTarget } from '../../../../engine/adapters/sites/install-target-postgres.ts';
 import { PostgresTargetIndex } from '../../../../engine/adapters/sites/target-index-postgres.ts';
 import type { UserId } from '../../../../engine/model/ids.ts';

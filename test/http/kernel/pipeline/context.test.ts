@@ -44,10 +44,10 @@ t.test('only long JSON is compressed, only for those who take it', async (t) => 
 });
 
 t.test('a client that has the version already is told so', async (t) => {
-  const { ask } = await setup(t, (context) => context.taggedJson(200, { a: 1 }));
+  const { ask } = await setup(t, (context) => context.json(200, { a: 1 }, { etag: '"v1"' }));
   const first = await ask();
-  const etag = first.headers.get('etag') ?? '';
-  t.match(etag, /^"[\w-]{27}"$/);
+  const etag = '"v1"';
+  t.equal(first.headers.get('etag'), etag);
   t.equal(first.headers.get('cache-control'), 'private, no-cache');
   const again = await ask({ 'if-none-match': `W/${etag}` });
   t.same([again.status, await again.text(), again.headers.get('etag')], [304, '', etag]);

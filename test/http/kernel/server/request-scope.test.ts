@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { fetch } from 'undici';
-import { LinkedControllers } from '../../../../engine/runtime/linked-controllers.ts';
+import { LinkedControllers } from '../../../../engine/runtime/joined-signal.ts';
 import { HeldResponse } from '../../../../http/kernel/answers/held-response.ts';
 import type { Route } from '../../../../http/kernel/pipeline/route.ts';
 import { RequestScope } from '../../../../http/kernel/server/request-scope.ts';

@@ -1,0 +1,76 @@
+import t from 'tap';
+import { auditRetention, sweepUploads } from '../../../actors/daemons/sweeps.ts';
+import { fileKey } from '../../../engine/model/object-key.ts';
+import { transient } from '../../../engine/runtime/failure.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
+import { Metrics } from '../../../engine/runtime/metrics.ts';
+import { auditRow } from '../../conformance/audit-log.ts';
+import { FakeAuditLog } from '../../fakes/fake-audit-log.ts';
+import { VirtualClock } from '../../fakes/virtual-clock.ts';
+import { newAddress, newUser } from '../../support/dataset-samples.ts';
+import { LaneWorld } from '../../support/lane-world.ts';
+
+const never = new AbortController().signal;
+
+t.test('what a dead process was receiving goes, with its reservation; all else stays', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const owner = newUser();
+  const [orphan, accepted] = [newAddress(owner), newAddress(owner)];
+  await world.accept({}, accepted);
+  await world.uploads.begin(orphan, 5_000, 1e9, never);
+  // More than are removed at once.
+  for (let i = 0; i < 1_001; i++)
+    await world.store.put(fileKey(orphan, 'raw', `f${i}.txt`), Buffer.from('x'), {}, never);
+  t.equal(await sweepUploads(world, silentLogger(), never), 0, 'its process lives');
+  world.uploads.alive = false;
+  const batches: number[] = [];
+  const remove = world.store.remove.bind(world.store);
+  world.store.remove = (keys, signal) => {
+    batches.push(keys.length);
+    return remove(keys, signal);
+  };
+  t.equal(await sweepUploads(world, silentLogger(), never), 1);
+  t.same(batches, [500, 500, 1]);
+  t.same([world.keys(orphan), world.keys(accepted)], [[], ['raw/genes.txt', 'vdi-meta.json']]);
+  t.equal(await world.uploads.usage(owner, never), 14);
+  t.equal(await sweepUploads(world, silentLogger(), never), 0);
+});
+
+t.test('an upload keeps its row until its objects are gone', async (t) => {
+  const world = new LaneWorld(t.testdir());
+  const at = newAddress();
+  await world.uploads.begin(at, 5, 1e9, never);
+  await world.store.put(fileKey(at, 'raw', 'a.txt'), Buffer.from('x'), {}, never);
+  world.uploads.alive = false;
+  world.store.onCall = (method) => {
+    if (method === 'remove') throw transient('the store is away');
+  };
+  await t.rejects(sweepUploads(world, silentLogger(), never), { kind: 'transient', message: /away/ });
+  t.equal(await world.uploads.usage(at.owner, never), 5);
+  world.store.onCall = () => {};
+  t.equal(await sweepUploads(world, silentLogger(), never), 1);
+  t.same([world.keys(at), await world.uploads.usage(at.owner, never)], [[], 0]);
+});
+
+const DAY = 86_400_000;
+const MONDAY = Date.UTC(2026, 10, 23);
+
+t.test('weeks go once their last moment is older than the retention, and the rest stays', async (t) => {
+  const clock = new VirtualClock(MONDAY);
+  const audit = new FakeAuditLog();
+  const signal = new AbortController().signal;
+  const ages = [5, 10, 20, 30, 37, 38, 100];
+  await audit.append(
+    ages.map((days) => auditRow({ at: MONDAY - days * DAY, route: `${days}` })),
+    signal,
+  );
+  const timer = auditRetention({ audit, retentionMs: 30 * DAY, clock, log: silentLogger(), metrics: new Metrics() });
+  await timer.start(signal);
+  t.teardown(() => timer.kill());
+  const left = () => audit.entries.map(({ route }) => Number(route));
+  await clock.advance(60_000);
+  // 30 days ago is a Saturday: its week is not over.
+  t.strictSame(left(), [5, 10, 20, 30]);
+  await clock.advance(2 * DAY + 7_200_000);
+  t.strictSame(left(), [5, 10, 20]);
+});

@@ -1,0 +1,56 @@
+import t from 'tap';
+import { openTargetDatabases } from '../../../bin/compose/databases.ts';
+import type { DatabaseConnection, InstallTargetConfiguration } from '../../../config/configuration.ts';
+import type { TargetId } from '../../../engine/model/ids.ts';
+import { silentLogger } from '../../../engine/runtime/log.ts';
+import { Scope } from '../../../engine/runtime/scope.ts';
+import { systemClock } from '../../../engine/runtime/time.ts';
+
+const access = {
+  username: 'service',
+  password: 'password',
+  poolSize: 5,
+  schema: 'control',
+  idleTimeoutMs: 1_000,
+  tls: false,
+  tlsOptions: { verify: true },
+};
+const named = (host: string, more: object = {}): DatabaseConnection => ({
+  ...access,
+  kind: 'direct',
+  server: { host, port: 5432 },
+  name: 'sites',
+  platform: 'Postgres',
+  ...more,
+});
+const lookedUp = (lookupCn: string): DatabaseConnection => ({ ...access, kind: 'lookup', lookupCn });
+const target = (id: string, controlDb: DatabaseConnection): InstallTargetConfiguration => ({
+  targetId: id as TargetId,
+  targetName: id,
+  dataTypes: 'any',
+  controlDb,
+  dataDb: controlDb,
+  projectCategory: 'other',
+});
+
+t.test('targets on the same server, database and user share their connections', async (t) => {
+  await using scope = new Scope({ clock: systemClock, log: silentLogger() });
+  const directory = { find: () => Promise.reject(new Error('not asked')), probe: async () => undefined };
+  const databases = openTargetDatabases(
+    [
+      target('OneDB', named('a')),
+      target('OtherSchema', named('a', { schema: 'other' })),
+      target('OtherHost', named('b')),
+      target('OtherUser', named('a', { username: 'other' })),
+      target('LookedUp', lookedUp('genes')),
+      target('SameEntry', lookedUp('genes')),
+      target('OtherEntry', lookedUp('tables')),
+    ],
+    { directory, shared: { poolSize: 20, idleTimeoutMs: 1_000 }, clock: systemClock, log: silentLogger() },
+    scope,
+  );
+  const of = (id: string) => databases.get(id as TargetId);
+  t.equal(of('OneDB'), of('OtherSchema'));
+  t.equal(of('LookedUp'), of('SameEntry'));
+  t.equal(new Set(databases.values()).size, 5);
+});
