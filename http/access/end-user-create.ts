@@ -66,9 +66,9 @@ export function endUserCreateRoute(options: EndUserCreateOptions): Route {
     path: '/dataset-end-users',
     access: 'user',
     operationId: 'addEndUser',
-    summary: 'Asks for access to a dataset, for oneself or for another',
+    summary: 'Requests access to a dataset, for oneself or another person',
     body: {
-      description: 'For whom, by user id or mail address, to what, and why',
+      description: 'Recipient (user id or email address), dataset and reasons',
       content: { 'application/json': documented(NewEndUser) },
     },
     responses: {

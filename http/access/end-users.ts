@@ -27,7 +27,7 @@ const EndUser = Type.Object({
   user: User,
   datasetId: Type.String(),
   startDate: Type.Optional(Type.String({ format: 'date-time' })),
-  duration: Type.Optional(Type.Integer({ format: 'int64', description: 'Days; -1 = no end' })),
+  duration: Type.Optional(Type.Integer({ format: 'int64', description: 'Days; -1 for no end' })),
   restrictionLevel: level,
   purpose: Type.String(),
   researchQuestion: Type.String(),
@@ -68,10 +68,10 @@ export function endUserRoutes(options: EndUsersOptions): readonly Route[] {
   const access = 'user';
   const path = '/dataset-end-users/:id';
   const params = {
-    id: { description: 'User id, a dash, dataset id', schema: { type: 'string', pattern: '^\\d+-\\w+$' } },
+    id: { description: 'User id, a dash and the dataset id', schema: { type: 'string', pattern: '^\\d+-\\w+$' } },
   };
   const ifMatch = {
-    'If-Match': { description: 'The ETag of the request as it is known', schema: { type: 'string' } },
+    'If-Match': { description: 'ETag of the access request that the caller has', schema: { type: 'string' } },
   };
   const absent404 = { 404: 'No such request' };
   return [
@@ -81,18 +81,18 @@ export function endUserRoutes(options: EndUsersOptions): readonly Route[] {
       path: '/dataset-end-users',
       access,
       operationId: 'listEndUsers',
-      summary: 'Access requests for a dataset, ascending by user',
+      summary: 'Lists access requests for a dataset, ordered by user',
       query: {
-        datasetId: { description: 'The dataset; only owners may leave it out', schema: { type: 'string' } },
+        datasetId: { description: 'Dataset id; required unless the caller is an owner', schema: { type: 'string' } },
         approval: {
-          description: 'Only with this status',
+          description: 'Only requests with this status',
           schema: { type: 'string', enum: [...APPROVAL_STATUSES] },
         },
         ...pageParameters(DEFAULT_LIMIT),
       },
       responses: {
         200: answer('A page', EndUserList),
-        ...refusals({ 403: "Neither staff nor one of the dataset's providers" }),
+        ...refusals({ 403: 'Neither staff nor a provider of the dataset' }),
       },
       handler: (context) => list(options, context),
     },
@@ -102,12 +102,15 @@ export function endUserRoutes(options: EndUsersOptions): readonly Route[] {
       path,
       access,
       operationId: 'getEndUser',
-      summary: 'One access request',
+      summary: 'Shows an access request',
       params,
       responses: {
         200: answer('The request', EndUser),
-        304: { description: 'It is what the caller has' },
-        ...refusals({ ...absent404, 403: "Neither one's own, nor staff, nor one of the dataset's providers" }),
+        304: { description: 'Not modified: the caller has the current version' },
+        ...refusals({
+          ...absent404,
+          403: "Not the caller's own request, and neither staff nor a provider of the dataset",
+        }),
       },
       handler: async (context) => {
         const { key, actor } = await addressed(options, context);
@@ -123,12 +126,12 @@ export function endUserRoutes(options: EndUsersOptions): readonly Route[] {
       path,
       access,
       operationId: 'patchEndUser',
-      summary: 'Changes an access request; all items or none',
+      summary: 'Changes an access request; applies all items or none',
       params,
       headers: ifMatch,
-      body: { description: 'What to change', content: { 'application/json': { ...PatchItems } } },
+      body: { description: 'Changes to apply', content: { 'application/json': { ...PatchItems } } },
       responses: {
-        204: { description: 'Changed, or nothing was to be changed' },
+        204: { description: 'Changed, or nothing to change' },
         ...refusals({
           ...absent404,
           400: 'The body is not a list of items',
@@ -145,7 +148,7 @@ export function endUserRoutes(options: EndUsersOptions): readonly Route[] {
       path,
       access,
       operationId: 'removeEndUser',
-      summary: 'Removes a request or grant; who made it may withdraw it unless it is approved',
+      summary: 'Removes a request or grant; the requester may withdraw it unless it is approved',
       params,
       responses: {
         204: { description: 'Removed' },
@@ -233,7 +236,7 @@ export function approvalsRoute({ approvals, clock }: ApprovalsOptions): Route {
     path: '/approve-eligible-access-requests',
     access: 'admin',
     operationId: 'approveEligibleAccessRequests',
-    summary: 'Approves requests whose waiting time is over',
+    summary: 'Approves requests whose waiting time has passed',
     responses: { 204: { description: 'Done' }, ...refusals({ 403: 'The Admin-Token is wrong' }) },
     handler: async (context) => {
       const approved = await approvals.approveWaited(new Date(clock.now()), context.signal);

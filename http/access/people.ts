@@ -68,11 +68,11 @@ const LONGEST_PAGE = 10_000;
 /** @param maximum a larger limit is refused */
 export const pageParameters = (limit: number, maximum = MAX) => ({
   limit: {
-    description: `At most so many, and never more than ${Math.min(maximum, LONGEST_PAGE)}`,
+    description: `Maximum number of items, at most ${Math.min(maximum, LONGEST_PAGE)}`,
     schema: { type: 'integer', format: 'int64', minimum: 1, maximum, default: limit },
   },
   offset: {
-    description: 'From this one on, counted from 0',
+    description: 'Index of the first item, starting at 0',
     schema: { type: 'integer', format: 'int64', minimum: 0, maximum: MAX, default: 0 },
   },
 });

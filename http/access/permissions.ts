@@ -99,10 +99,10 @@ export function permissionRoutes(options: PermissionsOptions): readonly Route[] 
       path: '/permissions',
       access,
       operationId: 'getPermissions',
-      summary: 'What the caller may do with which dataset',
+      summary: 'Shows what the caller may do with each dataset',
       query: {
         all: {
-          description: 'Whether every curated dataset is listed, or only those that the caller has to do with',
+          description: 'List every curated dataset, not only those related to the caller',
           schema: { type: 'boolean', default: options.listAll },
         },
       },
@@ -115,16 +115,16 @@ export function permissionRoutes(options: PermissionsOptions): readonly Route[] 
       path: '/permissions/:study',
       access,
       operationId: 'getStudyPermission',
-      summary: 'What the caller may do with one study',
+      summary: 'Shows what the caller may do with a study',
       params: {
         study: {
-          description: 'Study id, or dataset id; of a user study with its prefix or without',
+          description: 'Study id or dataset id; user studies with or without their prefix',
           schema: { type: 'string' },
         },
       },
       responses: {
         200: answer('The permissions', StudyPermission),
-        ...refusals({ 404: 'No such study, or a private one of somebody else' }),
+        ...refusals({ 404: 'No such study, or a private study of another user' }),
       },
       handler: (context) => one(options, context),
     },

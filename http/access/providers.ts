@@ -51,14 +51,14 @@ export function providerRoutes(options: ProvidersOptions): readonly Route[] {
       path: '/dataset-providers',
       access,
       operationId: 'listProviders',
-      summary: 'Providers of a dataset, ascending by id',
+      summary: 'Lists providers of a dataset, ordered by id',
       query: {
         datasetId: { description: 'The dataset', required: true, schema: { type: 'string' } },
         ...pageParameters(DEFAULT_LIMIT),
       },
       responses: {
         200: answer('A page', ProviderList),
-        ...refusals({ 403: "Neither staff nor one of the dataset's providers" }),
+        ...refusals({ 403: 'Neither staff nor a provider of the dataset' }),
       },
       handler: (context) => list(options, context),
     },
@@ -68,7 +68,7 @@ export function providerRoutes(options: ProvidersOptions): readonly Route[] {
       path: '/dataset-providers/:id',
       access,
       operationId: 'patchProvider',
-      summary: 'Makes a provider a manager, or no longer one',
+      summary: "Grants or removes a provider's manager role",
       ...one,
       body: { description: 'replace of /isManager', content: { 'application/json': { ...PatchItems } } },
       responses: {
@@ -112,9 +112,9 @@ function createRoute(options: ProvidersOptions): Route {
     path: '/dataset-providers',
     access: 'user',
     operationId: 'addProvider',
-    summary: 'Makes somebody a provider of a dataset',
+    summary: 'Adds a provider to a dataset',
     body: {
-      description: 'Who, by user id or mail address, and of what',
+      description: 'Person (user id or email address) and dataset',
       content: { 'application/json': documented(NewProvider) },
     },
     responses: {

@@ -23,7 +23,7 @@ export interface AccessOptions
 
 const AUTH_KEY: Readonly<Record<string, RouteParameter>> = {
   Auth_Key: {
-    description: 'The token, with or without `Bearer`; `Auth-Key` and `Authorization` do as well',
+    description: 'The token, with or without `Bearer`; `Auth-Key` and `Authorization` also work',
     schema: { type: 'string' },
   },
 };

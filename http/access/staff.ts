@@ -41,7 +41,7 @@ export function staffRoutes(options: StaffOptions): readonly Route[] {
       path: '/staff',
       access,
       operationId: 'listStaff',
-      summary: 'Staff of the site, ascending by id',
+      summary: 'Lists staff of the site, ordered by id',
       query: pageParameters(DEFAULT_LIMIT),
       responses: { 200: answer('A page', StaffList), ...refusals({ 403: 'Not staff' }) },
       handler: (context) => list(options, context),
@@ -51,8 +51,8 @@ export function staffRoutes(options: StaffOptions): readonly Route[] {
       path: '/staff',
       access,
       operationId: 'addStaff',
-      summary: 'Makes a user staff',
-      body: { description: 'Who', content: { 'application/json': documented(NewStaff) } },
+      summary: 'Adds a user to the staff',
+      body: { description: 'The user', content: { 'application/json': documented(NewStaff) } },
       responses: {
         200: answer('Added', StaffCreated),
         ...refusals({
@@ -86,7 +86,7 @@ export function staffRoutes(options: StaffOptions): readonly Route[] {
       path: '/staff/:id',
       access,
       operationId: 'patchStaff',
-      summary: 'Makes a member of the staff an owner, or no longer one',
+      summary: "Grants or removes a staff member's owner role",
       ...one,
       body: { description: 'replace of /isOwner', content: { 'application/json': { ...PatchItems } } },
       responses: {
@@ -111,7 +111,7 @@ export function staffRoutes(options: StaffOptions): readonly Route[] {
       path: '/staff/:id',
       access,
       operationId: 'removeStaff',
-      summary: 'Removes a member of the staff',
+      summary: 'Removes a staff member',
       ...one,
       responses: { 204: { description: 'Removed' }, ...refusals(changes) },
       handler: async (context) => {

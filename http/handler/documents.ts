@@ -52,8 +52,8 @@ export const OPTIONS_SCHEMA = object(['serviceName', 'port', 'configPath', 'comm
     type: 'array',
     items: object(['command', 'arguments'], { command: text, arguments: { type: 'array', items: text } }),
   },
-  fileTypes: { type: 'array', items: text, description: 'Suffixes of what may be uploaded' },
-  maxUploadSize: { ...count, description: 'Bytes of one upload' },
+  fileTypes: { type: 'array', items: text, description: 'File name suffixes that may be uploaded' },
+  maxUploadSize: { ...count, description: 'Maximum bytes of an upload' },
 });
 
 export const HEALTH_SCHEMA = object(['status', 'version', 'stats'], {

@@ -53,7 +53,7 @@ const RelatedDatasetOutput = Type.Object({
     relationType: Type.Enum(['publication', 'program-name', 'project-name']),
     identifier: Type.String(),
     type: Type.Enum(['pmid', 'doi', 'program-name', 'project-name'], {
-      description: "A publication's own type; of other relations their name",
+      description: 'Type of the publication, or the name of another relation',
     }),
   }),
 });
@@ -220,12 +220,12 @@ export function detailsRoute(options: DetailsOptions): Route {
     path: '/datasets/:id',
     access: 'user-or-admin',
     operationId: 'getDataset',
-    summary: 'Shows one dataset',
+    summary: 'Shows a dataset',
     params: datasetParam,
     responses: {
       200: answer('The dataset; with Api-Version 1.7.0 in the older form', AnyDatasetDetails),
-      304: { description: 'It is what the caller has' },
-      301: { description: 'Replaced: Location names the newest revision' },
+      304: { description: 'Not modified: the caller has the current version' },
+      301: { description: 'Superseded: Location is the newest revision' },
       ...refusals({ 403: 'Guests cannot see datasets', 404: 'No such dataset', 410: 'Deleted, or no longer shared' }),
     },
     handler: (context) => details(options, context),

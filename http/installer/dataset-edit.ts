@@ -185,7 +185,7 @@ export function requireMetadataMatch(headers: IncomingHttpHeaders, metadata: Obj
 /** The request header of a conditional change. */
 export const ifMatch: Readonly<Record<'If-Match', RouteParameter>> = {
   'If-Match': {
-    description: 'The ETag that the details of the dataset came with; 412 when its metadata have changed since',
+    description: "ETag of the dataset's details; 412 if the metadata has changed since",
     schema: { ...Type.String() },
   },
 };

@@ -23,11 +23,11 @@ export function deleteRoute(options: DeleteOptions): Route {
     path: '/datasets/:id',
     access: 'user-or-admin',
     operationId: 'deleteDataset',
-    summary: 'Marks a dataset deleted, with all its revisions',
+    summary: 'Deletes a dataset with all its revisions',
     params: datasetParam,
     responses: {
-      204: { description: 'Deleted; it can be taken back until the retention window ends' },
-      ...refusals({ 403: 'Not the owner, or a newer revision is there', 404: 'No such dataset' }),
+      204: { description: 'Deleted; can be undeleted until the retention window ends' },
+      ...refusals({ 403: 'Not the owner, or a newer revision exists', 404: 'No such dataset' }),
     },
     handler: (context) => remove(options, context),
   };
@@ -85,10 +85,10 @@ export function undeleteRoute(options: UndeleteOptions): Route {
     path: '/datasets/:id/undelete',
     access: 'user-or-admin',
     operationId: 'undeleteDataset',
-    summary: 'Takes the deletion of a dataset back',
+    summary: 'Undeletes a dataset',
     params: datasetParam,
     responses: {
-      204: { description: 'The dataset is back and is installed again; also when it was not deleted' },
+      204: { description: 'The dataset is restored and will be installed again; also if it was not deleted' },
       ...refusals({
         400: 'The owner keeps more than the storage quota allows',
         403: 'Not the owner, or a newer revision replaced it',

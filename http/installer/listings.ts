@@ -136,7 +136,7 @@ interface ListOptions extends ListingSources {
 
 const installTargetQuery = {
   install_target: {
-    description: 'Only datasets of this install target, and only its install status',
+    description: 'Only datasets of this install target, with only its install status',
     schema: { ...InstallTargetId },
   },
 };
@@ -150,19 +150,19 @@ export function listRoute(options: ListOptions): Route {
     path: '/datasets',
     access: 'user',
     operationId: 'listDatasets',
-    summary: 'Lists the datasets that the caller owns or was given',
+    summary: 'Lists datasets that the caller owns or that are shared with the caller',
     query: {
       ...installTargetQuery,
       ownership: {
-        description: 'Only datasets that the caller owns, or that are shared with the caller',
+        description: 'Only owned datasets, or only shared datasets',
         schema: { enum: OWNERSHIPS, default: 'any' },
       },
       ...paging,
     },
     responses: {
       200: answer('Datasets, newest first', Listing),
-      304: { description: 'It is what the caller has' },
-      ...refusals({ 400: 'A query parameter is wrong', 403: 'Guests have no datasets' }),
+      304: { description: 'Not modified: the caller has the current version' },
+      ...refusals({ 400: 'A query parameter is invalid', 403: 'Guests have no datasets' }),
     },
     handler: (context) => context.jsonList(listing(options, filterOf(options.targets, context), context)),
   };
@@ -185,12 +185,12 @@ export function communityRoute(options: ListOptions): Route {
     path: '/datasets/community',
     access: 'user-or-guest',
     operationId: 'listCommunityDatasets',
-    summary: 'Lists the datasets that are not private',
+    summary: 'Lists datasets that are not private',
     query: { ...installTargetQuery, ...paging },
     responses: {
       200: answer('Datasets, newest first, without shares', Listing),
-      304: { description: 'It is what the caller has' },
-      ...refusals({ 400: 'A query parameter is wrong' }),
+      304: { description: 'Not modified: the caller has the current version' },
+      ...refusals({ 400: 'A query parameter is invalid' }),
     },
     handler: (context) => context.jsonList(community(options, context)),
   };

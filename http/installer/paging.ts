@@ -13,10 +13,10 @@ const MAX = Number.MAX_SAFE_INTEGER;
 
 export const paging = {
   limit: {
-    description: 'At most so many; -1 = all',
+    description: 'Maximum number of items; -1 for all',
     schema: { type: 'integer', minimum: -1, maximum: MAX, default: -1 },
   },
-  offset: { description: 'Skips so many', schema: { type: 'integer', minimum: 0, maximum: MAX, default: 0 } },
+  offset: { description: 'Number of items to skip', schema: { type: 'integer', minimum: 0, maximum: MAX, default: 0 } },
 } as const;
 
 interface Paging {

@@ -80,7 +80,7 @@ export function patchRoute(options: PatchOptions): Route {
     summary: 'Changes the metadata of a dataset',
     params: datasetParam,
     headers: ifMatch,
-    body: { description: 'The fields to change; the others stay', content: { 'application/json': PatchDetails } },
+    body: { description: 'Fields to change; others stay unchanged', content: { 'application/json': PatchDetails } },
     responses: {
       204: { description: 'Changed' },
       ...refusals({

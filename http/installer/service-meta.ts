@@ -80,7 +80,7 @@ export function selfMetaRoute({ uploads, userMaxStorageBytes }: SelfMetaOptions)
     path: '/users/self/meta',
     access: 'user',
     operationId: 'getSelfMeta',
-    summary: 'How much the caller stores, and may store',
+    summary: "Shows the caller's storage usage and quota",
     responses: { 200: answer('Quota in bytes', SelfMeta), ...refusals({ 403: 'Guests store nothing' }) },
     handler: async (context) => {
       const usage = await uploads.usage(context.userId, context.signal);

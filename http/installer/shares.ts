@@ -79,10 +79,10 @@ export function shareRoutes(options: SharesOptions): readonly Route[] {
       ...common,
       path: '/datasets/:id/shares/:recipient/offer',
       operationId: 'putShareOffer',
-      summary: 'Offers a dataset to a user, or takes the offer back',
+      summary: 'Shares a dataset with a user, or revokes the share',
       body: { description: 'grant or revoke', content: { 'application/json': { ...OfferInput } } },
       responses: {
-        204: { description: 'Said' },
+        204: { description: 'Recorded' },
         ...refusals({
           ...refused,
           403: 'Not the owner, or the dataset is deleted or not imported, or a newer revision replaces it',
@@ -97,7 +97,7 @@ export function shareRoutes(options: SharesOptions): readonly Route[] {
       summary: 'Accepts or rejects an offer',
       body: { description: 'accept or reject', content: { 'application/json': { ...ReceiptInput } } },
       responses: {
-        204: { description: 'Said' },
+        204: { description: 'Recorded' },
         ...refusals({
           ...refused,
           403: 'Not the recipient, or there is no offer that stands, or a newer revision replaces the dataset',
@@ -207,18 +207,18 @@ export function shareOffersRoute(options: ShareOffersOptions): Route {
     path: '/users/self/share-offers',
     access: 'user',
     operationId: 'listShareOffers',
-    summary: 'Lists the datasets that others offer to the caller',
+    summary: 'Lists datasets that others have offered to the caller',
     query: {
       status: {
-        description: `Only offers answered so: ${WORDS.join(', ')}, in upper or lower case`,
+        description: `Only offers with this answer: ${WORDS.join(', ')}; case does not matter`,
         schema: { type: 'string', pattern: `^(${ANY_CASE.join('|')})$`, default: 'open' },
       },
       ...paging,
     },
     responses: {
       200: answer('Offers that stand, newest dataset first', ShareOffers),
-      304: { description: 'It is what the caller has' },
-      ...refusals({ 400: 'A query parameter is wrong', 403: 'Guests have no offers' }),
+      304: { description: 'Not modified: the caller has the current version' },
+      ...refusals({ 400: 'A query parameter is invalid', 403: 'Guests have no offers' }),
     },
     handler: (context) => context.jsonList(offers(options, filterOf(context), context.signal)),
   };

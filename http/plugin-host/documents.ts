@@ -19,17 +19,17 @@ const object = (properties: object, required: readonly string[], description?: s
 });
 
 const ids = {
-  'event-id': { type: 'integer', minimum: 0, description: 'Follows the event through all logs; default 0' },
+  'event-id': { type: 'integer', minimum: 0, description: 'Event id that appears in all logs; default 0' },
   'vdi-id': { ...text, pattern: `^${DATASET_ID_TEXT}$`, description: 'Dataset' },
 };
-const target = { 'install-target': { ...text, description: 'A configured target that takes the type' } };
-const meta = { type: 'object', description: 'Metadata of the dataset, as they are stored' };
+const target = { 'install-target': { ...text, description: 'A configured target that accepts the data type' } };
+const meta = { type: 'object', description: 'Metadata of the dataset, as stored' };
 const type = object({ name: text, version: text }, ['name', 'version']);
 const details = (properties: object, required: readonly string[]): object =>
   object({ ...ids, ...properties }, ['vdi-id', ...required], 'JSON');
 
 const form = (properties: object, required: readonly string[]): RouteBody => ({
-  description: 'Each part once but dataProperties',
+  description: 'Each part once, except dataProperties',
   content: { 'multipart/form-data': object(properties, required) },
 });
 
@@ -60,7 +60,7 @@ export const INSTALL_META_BODY = form(
     dataProperties: {
       type: 'array',
       items: file('A property file, by its file name', 'application/octet-stream'),
-      description: 'Any number',
+      description: 'Any number of files',
     },
   },
   ['details'],
@@ -73,7 +73,7 @@ export const INSTALL_FILES_BODY = form(
         ...target,
         'source-target': {
           ...text,
-          description: 'Another target of the same data schema, where the dataset is installed',
+          description: 'Another target with the same data schema, where the dataset is installed',
         },
         meta,
       },
@@ -84,13 +84,13 @@ export const INSTALL_FILES_BODY = form(
 );
 
 export const UNINSTALL_BODY: RouteBody = {
-  description: 'What is to go',
+  description: 'What to remove',
   content: { 'application/json': details({ ...target, type }, ['install-target', 'type']) },
 };
 
 const PROBLEM = object(
   {
-    status: { ...text, description: 'What kind of error it is; absent when a script failed' },
+    status: { ...text, description: 'Kind of error; absent if a script failed' },
     message: text,
     requestId: { ...text, description: 'With status server-error' },
   },
@@ -121,7 +121,7 @@ export const IMPORTED: RouteResponse = {
 export const COMMON = {
   400: problem('Not a request of the protocol'),
   401: problem('The token is missing or wrong'),
-  403: problem('A page of another origin sent it'),
+  403: problem('Sent by a page of another origin'),
   413: problem('A part is too large'),
   415: problem('Another content type'),
   429: problem('Too many wrong tokens came from the address'),

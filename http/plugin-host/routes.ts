@@ -127,7 +127,7 @@ export function pluginRoutes(host: HostedCalls, options: PluginRoutesOptions): r
       'uninstallFiles',
       'Take the files of a dataset away from a target, and leave the rows to another one',
       UNINSTALL_BODY,
-      { 200: { description: 'Gone, or never there' } },
+      { 200: { description: 'Removed, or was not installed' } },
       async ({ request }, workspace, signal) =>
         host.uninstallFiles(await readJson(request, DOCUMENT_BYTES), workspace, signal),
     ),
@@ -136,7 +136,7 @@ export function pluginRoutes(host: HostedCalls, options: PluginRoutesOptions): r
       'uninstallDataset',
       'Take a dataset away from a target',
       UNINSTALL_BODY,
-      { 200: { description: 'Gone, or never there' } },
+      { 200: { description: 'Removed, or was not installed' } },
       async ({ request }, workspace, signal) =>
         host.uninstall(await readJson(request, DOCUMENT_BYTES), workspace, signal),
     ),
@@ -146,7 +146,7 @@ export function pluginRoutes(host: HostedCalls, options: PluginRoutesOptions): r
       path: '/service-info',
       access: 'open',
       operationId: 'getServiceInfo',
-      summary: 'What was built from what',
+      summary: 'Shows the build manifest',
       responses: { 200: BUILD },
       handler: (context) => context.json(200, { manifest: build }),
     },

@@ -67,9 +67,9 @@ export function createRoute(parts: CreateParts): Route {
     path: '/jobs',
     access: 'user-or-guest',
     operationId: 'createReportJob',
-    summary: 'Asks for a report of a query job; the same request is the same job',
+    summary: 'Requests a report of a query job; identical requests share one job',
     body: {
-      description: 'Of which query job, and how it is formatted',
+      description: 'Query job and format options',
       content: { 'application/json': { ...CreateRequest } },
     },
     responses: {

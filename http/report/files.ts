@@ -23,7 +23,7 @@ const NOT_COMPLETE = 'The job is not complete, or has expired';
 
 const download: Readonly<Record<string, RouteParameter>> = {
   download: {
-    description: 'True has the answer marked as an attachment (Content-Disposition)',
+    description: 'If true, the response is an attachment (Content-Disposition)',
     schema: { type: 'boolean', default: false },
   },
 };
@@ -37,11 +37,11 @@ export function fileRoutes(parts: FilesParts): readonly Route[] {
       path: '/jobs/:id/files',
       access,
       operationId: 'listReportFiles',
-      summary: 'What a complete job has made, and report.zip with all of it',
+      summary: 'Lists the files of a complete job, including report.zip with all of them',
       params: jobParam,
       responses: {
         200: answer('The files', FileList),
-        304: { description: 'As before' },
+        304: { description: 'Not modified: the caller has the current version' },
         ...refusals({ 403: NOT_COMPLETE, 404: ABSENT }),
       },
       handler: async (context) => {
@@ -55,14 +55,14 @@ export function fileRoutes(parts: FilesParts): readonly Route[] {
       path: '/jobs/:id/files/:fileName',
       access,
       operationId: 'downloadReportFile',
-      summary: 'A file of a complete job',
+      summary: 'Downloads a file of a complete job',
       queryToken: true,
-      params: { ...jobParam, fileName: { description: 'A name of the list', schema: { type: 'string' } } },
+      params: { ...jobParam, fileName: { description: 'File name from the list', schema: { type: 'string' } } },
       query: download,
       responses: {
         200: { description: 'The file, in the media type of its format', contentType: '*/*' },
-        206: { description: 'The asked range of it', contentType: '*/*' },
-        304: { description: 'It is what the caller has' },
+        206: { description: 'The requested range', contentType: '*/*' },
+        304: { description: 'Not modified: the caller has the current version' },
         ...refusals({
           403: NOT_COMPLETE,
           404: 'There is no such job, or it has no such file',
@@ -78,7 +78,7 @@ export function fileRoutes(parts: FilesParts): readonly Route[] {
       path: '/jobs/:id/stderr',
       access,
       operationId: 'getReportStderr',
-      summary: 'What the formatter said; of a failed job, why it failed in the last line',
+      summary: "Shows the formatter's error output; its last line says why a failed job failed",
       queryToken: true,
       params: jobParam,
       query: download,

@@ -13,7 +13,7 @@ export interface LookupParts {
 }
 
 export const jobParam: Readonly<Record<string, RouteParameter>> = {
-  id: { description: 'The report job, in either case', schema: { type: 'string', pattern: '^[\\dA-Fa-f]{32}$' } },
+  id: { description: 'Report job id; case does not matter', schema: { type: 'string', pattern: '^[\\dA-Fa-f]{32}$' } },
 };
 
 export const now = ({ clock }: Pick<LookupParts, 'clock'>): Date => new Date(clock.now());

@@ -39,14 +39,18 @@ export function jobRoutes(parts: JobsParts): readonly Route[] {
       path: '/jobs',
       access,
       operationId: 'listReportJobs',
-      summary: "The caller's report jobs, the newest first",
+      summary: "Lists the caller's report jobs, newest first",
       query: {
         query_job_id: {
-          description: 'Only those of this query job; none when it is no id',
+          description: 'Only jobs of this query job; none if it is not a valid id',
           schema: { type: 'string' },
         },
       },
-      responses: { 200: answer('The jobs', JobList), 304: { description: 'As before' }, ...refusals({}) },
+      responses: {
+        200: answer('The jobs', JobList),
+        304: { description: 'Not modified: the caller has the current version' },
+        ...refusals({}),
+      },
       handler: (context) => list(context, parts),
     },
     {
@@ -55,10 +59,10 @@ export function jobRoutes(parts: JobsParts): readonly Route[] {
       audit: 'none',
       access: 'anyone-known',
       operationId: 'getReportJob',
-      summary: 'A report job, whosever it is',
+      summary: 'Shows a report job, whoever requested it',
       query: {
         save_job: {
-          description: "Whether it is put into the caller's collection when it is not there",
+          description: "Whether to add it to the caller's collection",
           schema: { type: 'boolean', default: true },
         },
       },
@@ -73,8 +77,8 @@ export function jobRoutes(parts: JobsParts): readonly Route[] {
       method: 'PATCH',
       access,
       operationId: 'annotateReportJob',
-      summary: 'Changes what the caller notes about a job; null clears',
-      body: { description: 'What is to change', content: { 'application/json': { ...PatchRequest } } },
+      summary: "Changes the caller's notes about a job; null clears",
+      body: { description: 'Fields to change', content: { 'application/json': { ...PatchRequest } } },
       responses: {
         204: { description: 'Changed' },
         ...refusals({
@@ -101,7 +105,7 @@ export function jobRoutes(parts: JobsParts): readonly Route[] {
       operationId: 'requeueReportJob',
       summary: 'Queues an expired job again',
       responses: {
-        204: { description: 'It waits' },
+        204: { description: 'Queued' },
         ...refusals({ 403: 'The job has not expired', 404: ABSENT, 429: 'Too many jobs of the caller wait' }),
       },
       handler: (context) => requeue(context, parts),
@@ -111,8 +115,8 @@ export function jobRoutes(parts: JobsParts): readonly Route[] {
       method: 'DELETE',
       access,
       operationId: 'removeReportJob',
-      summary: "Takes a job out of the caller's collection; others keep it",
-      responses: { 204: { description: 'Taken out' }, ...refusals({ 404: NOT_COLLECTED }) },
+      summary: "Removes a job from the caller's collection only",
+      responses: { 204: { description: 'Removed' }, ...refusals({ 404: NOT_COLLECTED }) },
       handler: async (context) => {
         const id = jobIdOf(context);
         if (!(await parts.collections.remove(callersCollection(context), id, context.signal))) throw notCollected(id);
@@ -189,8 +193,8 @@ export function statusesRoute({ jobs }: { readonly jobs: Pick<ReportJobs, 'statu
     path: '/statuses',
     access: 'user-or-guest',
     operationId: 'getReportStatuses',
-    summary: 'The statuses of jobs by id; what is no id or no job is left out, and nothing counts as an access',
-    body: { description: 'Ids', content: { 'application/json': { ...StatusesRequest } } },
+    summary: 'Returns the statuses of jobs by id; unknown ids are omitted, and nothing counts as an access',
+    body: { description: 'Job ids', content: { 'application/json': { ...StatusesRequest } } },
     responses: {
       200: answer('By the ids as they were sent', Statuses),
       ...refusals({

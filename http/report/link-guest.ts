@@ -30,7 +30,7 @@ export function linkGuestRoute(parts: LinkGuestParts): Route {
     operationId: 'linkGuest',
     summary: "Moves a guest's collection into the caller's",
     body: {
-      description: "The guest's token; the number of the guest may be given as well",
+      description: "The guest's token; the guest's number is optional",
       content: { 'application/json': { ...LinkGuestRequest } },
     },
     responses: {

@@ -16,11 +16,11 @@ const MAX = Number.MAX_SAFE_INTEGER;
 /** `limit` and `offset` of a report (docs/contract/installer.md#limits). */
 export const reportPaging = {
   limit: {
-    description: 'At most so many; -1 = no limit',
+    description: 'Maximum number of items; -1 for no limit',
     schema: { type: 'integer', minimum: -1, maximum: MAX, default: DEFAULT_LIMIT },
   },
   offset: {
-    description: 'Skips so many; ignored without a limit',
+    description: 'Number of items to skip; ignored without a limit',
     schema: { type: 'integer', minimum: 0, maximum: MAX, default: 0 },
   },
 } as const;
@@ -76,7 +76,7 @@ export const Offset = Type.Integer({ minimum: 0, description: '0 without a limit
 export const Limit = Type.Integer({ minimum: -1, description: '-1 = no limit' });
 
 export const runEnded = Type.Optional(
-  Type.String({ format: 'date-time', description: 'Absent while the run goes on' }),
+  Type.String({ format: 'date-time', description: 'Absent while the run is in progress' }),
 );
 export const runFailure = Type.Optional(Type.String({ description: 'Why the run ended early' }));
 

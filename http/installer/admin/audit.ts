@@ -19,29 +19,29 @@ import { Datetime } from '../dataset-terms.ts';
 import { ADMIN_REFUSALS, askedMoment, momentParameter } from './admin-route.ts';
 
 const AuditItem = Type.Object({
-  id: Type.String({ description: 'Place in the order of time' }),
+  id: Type.String({ description: 'Position in chronological order' }),
   at: Datetime,
   kind: Type.Enum([...AUDIT_KINDS]),
   actor: Type.Object({
     kind: Type.Enum([...AUDIT_ACTORS]),
-    id: Type.Optional(Type.String({ description: "A user's id, or the name of a machine's token" })),
+    id: Type.Optional(Type.String({ description: 'A user id, or the name of a machine token' })),
   }),
-  address: Type.String({ description: 'IP address; a /64 network where refusals from there were counted together' }),
+  address: Type.String({ description: 'IP address, or a /64 network if its refusals were counted together' }),
   service: Type.String(),
   method: Type.String(),
   route: Type.String({ description: "The route's pattern" }),
   dataset: Type.Optional(Type.String()),
-  records: Type.Record(Type.String(), Type.String(), { description: 'Path parameters, and what was made' }),
+  records: Type.Record(Type.String(), Type.String(), { description: 'Path parameters, and ids of created records' }),
   outcome: Type.Enum([...AUDIT_OUTCOMES]),
-  status: Type.Optional(Type.Integer({ description: 'Absent when there was no answer' })),
-  count: Type.Integer({ minimum: 1, description: 'Requests alike that the row stands for' }),
-  request: Type.String({ description: 'X-Request-Id of the answer, the first of those counted' }),
+  status: Type.Optional(Type.Integer({ description: 'Absent if no response was sent' })),
+  count: Type.Integer({ minimum: 1, description: 'Number of identical requests that this row represents' }),
+  request: Type.String({ description: 'X-Request-Id of the response, or of the first one counted' }),
 });
 type AuditItem = Static<typeof AuditItem>;
 
 const AuditReport = Type.Object({
   results: Type.Array(AuditItem, { description: 'Newest first' }),
-  next: Type.Optional(Type.String({ description: '`after` of the next page; absent when nothing is left' })),
+  next: Type.Optional(Type.String({ description: '`after` of the next page; absent on the last page' })),
 });
 type AuditReport = Static<typeof AuditReport>;
 
@@ -60,29 +60,32 @@ export function auditRoute(options: AuditOptions): Route {
     path: '/admin/audit',
     access: 'admin',
     operationId: 'readAudit',
-    summary: 'Shows who asked for what: changes, downloads, reads by administrators, refusals',
+    summary: 'Shows the audit trail: changes, downloads, administrator reads, refusals',
     query: {
       from: momentParameter('Only rows from then on: the beginning of 2026-01-02T03:04:05, from its date on, in UTC'),
       to: momentParameter('Only rows before then; given as `from` is'),
-      actor: text("A user's id, or the name of a machine's token"),
+      actor: text('A user id, or the name of a machine token'),
       dataset: text('About this dataset'),
       route: text("A route's pattern, such as /datasets/:id"),
-      outcome: { description: 'How it ended', schema: { enum: [...AUDIT_OUTCOMES] } },
-      after: { description: '`next` of the page before', schema: { type: 'string', pattern: '^\\d{1,15}-\\d{1,15}$' } },
+      outcome: { description: 'Outcome of the request', schema: { enum: [...AUDIT_OUTCOMES] } },
+      after: {
+        description: '`next` of the previous page',
+        schema: { type: 'string', pattern: '^\\d{1,15}-\\d{1,15}$' },
+      },
       limit: {
-        description: 'At most so many; a page also ends when it has 256 KiB. Of JSON lines there is no limit.',
+        description: 'Maximum number of rows. A page also ends at 256 KiB. JSON lines have no limit.',
         schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
       },
     },
     headers: {
       Accept: {
-        description: `${LINES_TYPE} gives all that is asked for, oldest first, an object a line`,
+        description: `${LINES_TYPE} returns all matching rows, oldest first, one object per line`,
         schema: { type: 'string' },
       },
     },
     responses: {
       200: answer('A page', AuditReport),
-      ...refusals({ ...ADMIN_REFUSALS, 400: 'A query parameter is wrong' }),
+      ...refusals({ ...ADMIN_REFUSALS, 400: 'A query parameter is invalid' }),
     },
     handler: (context) => read(options, context),
   };

@@ -23,12 +23,12 @@ const MAX_PLACES = 10_000;
 
 const ClearInput = Type.Object(
   {
-    all: Type.Optional(Type.Boolean({ description: 'Everything that failed; instead of targets' })),
+    all: Type.Optional(Type.Boolean({ description: 'All failed installs; instead of targets' })),
     targets: Type.Optional(
       Type.Array(Type.Object({ datasetId: DatasetIdInput, installTarget: InstallTargetId }, CLOSED), {
         minItems: 1,
         maxItems: MAX_PLACES,
-        description: 'Only these installs; those that have not failed are passed over',
+        description: 'Only these installs; those that have not failed are skipped',
       }),
     ),
   },
@@ -72,22 +72,22 @@ export function clearFailedRoutes({ failedInstalls }: ClearFailedOptions): reado
       path: PATH,
       access: 'admin',
       operationId: 'clearFailedInstalls',
-      summary: 'Has installs tried again that failed from an internal error or miss a dependency',
+      summary: 'Retries installs that failed with an internal error or a missing dependency',
       query: {
         'skip-run': {
-          description: 'Only marks them as ready for a reinstall; the next full run of the reconciler tries them',
+          description: 'Only marks them as ready for reinstall; the next full run of the reconciler installs them',
           schema: { type: 'boolean', default: false },
         },
       },
       body: {
-        description: 'Either `all` is true, or `targets` names installs',
+        description: 'Either `all` is true, or `targets` lists installs',
         content: { 'application/json': { ...ClearInput } },
       },
       responses: {
         202: answer('The run has begun', ClearStarted),
         ...refusals({
           ...ADMIN_REFUSALS,
-          400: 'A query parameter is wrong, or the body is not JSON or too large',
+          400: 'A query parameter is invalid, or the body is not JSON or too large',
           409: 'A run is under way',
           415: 'The body is not JSON',
           422: 'The body names no installs',
@@ -110,7 +110,7 @@ export function clearFailedRoutes({ failedInstalls }: ClearFailedOptions): reado
       path: PATH,
       access: 'admin',
       operationId: 'reportClearedInstalls',
-      summary: 'What clearing failed installs has done: the run under way, and the last',
+      summary: 'Shows the current and the last run that cleared failed installs',
       responses: { 200: answer('Runs of the process that answers', ClearRuns), ...refusals(ADMIN_REFUSALS) },
       handler: async (context) => {
         const runs: ClearRuns = shownRuns(failedInstalls, runView);

@@ -27,14 +27,15 @@ const ReconcileReport = Type.Object({
   malformed: CountOf('Of these, such without readable metadata: left as they are'),
   reconciled: CountOf('Handed to the reconciliation lane'),
   absent: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
-    description: 'Datasets that the store does not have, by the database that knows them: cache, or an install target',
+    description:
+      'Datasets that are missing from the object store, by the database that has them: cache, or an install target',
   }),
   deleted: CountOf('Handed to the hardDelete lane'),
   spared: CountOf('Absent from the listing, but there when looked for by themselves: not deleted'),
   leftOut: Type.Array(Type.Object({ installTarget: Type.String(), reason: Type.String() }), {
-    description: 'Install targets that did not answer',
+    description: 'Install targets that did not respond',
   }),
-  braked: Type.Optional(Type.String({ description: 'Why nothing was deleted although datasets are absent' })),
+  braked: Type.Optional(Type.String({ description: 'Why nothing was deleted although datasets are missing' })),
   failure: runFailure,
 });
 type ReconcileReport = Static<typeof ReconcileReport>;
@@ -42,7 +43,7 @@ type ReconcileReport = Static<typeof ReconcileReport>;
 const PruneReport = Type.Object({
   started: Datetime,
   ended: runEnded,
-  cutoff: Type.String({ format: 'date-time', description: 'Flags older than this made a dataset due' }),
+  cutoff: Type.String({ format: 'date-time', description: 'Datasets deleted or superseded before this time were due' }),
   pruned: CountOf('Handed to the hardDelete lane to be removed'),
   trimmed: CountOf('Superseded revisions handed to the hardDelete lane to be trimmed'),
   skipped: skipsOf(PRUNER_SKIPS, 'Those that stay for now, by the reason'),
@@ -65,13 +66,13 @@ type ReconcileStarted = Static<typeof ReconcileStarted>;
 
 const PruneStarted = Type.Object({
   state: Type.Enum(['started']),
-  ageCutoff: Type.Optional(Type.String({ description: 'Absent: the retention that is configured' })),
+  ageCutoff: Type.Optional(Type.String({ description: 'Absent: the configured retention was used' })),
 });
 type PruneStarted = Static<typeof PruneStarted>;
 
 const ORDER_REFUSALS = {
   ...ADMIN_REFUSALS,
-  400: 'A query parameter is wrong',
+  400: 'A query parameter is invalid',
   409: 'A run is under way, or another process runs this daemon',
   503: 'The daemon does not run yet',
 } as const;
@@ -104,7 +105,7 @@ export function reconcileRoutes({ reconciler }: ReconcileOptions): readonly Rout
       path: RECONCILE_PATH,
       access: 'admin',
       operationId: 'reconcileDatasets',
-      summary: 'Compares all datasets of the object store with the cache and every install target now',
+      summary: 'Starts a run of the reconciler: compares all datasets with the cache and every install target',
       query: {
         'allow-deletes': {
           description:
@@ -126,7 +127,7 @@ export function reconcileRoutes({ reconciler }: ReconcileOptions): readonly Rout
       path: RECONCILE_PATH,
       access: 'admin',
       operationId: 'reportReconciliation',
-      summary: 'What the reconciler has found: its run under way, and its last',
+      summary: 'Shows the current and the last run of the reconciler',
       responses: { 200: answer('Runs of the process that answers', ReconcileRuns), ...refusals(ADMIN_REFUSALS) },
       handler: async (context) => {
         const runs: ReconcileRuns = shownRuns(reconciler, reconcileView);
@@ -168,7 +169,8 @@ export function pruneRoutes({ pruner, clock }: PruneOptions): readonly Route[] {
       path: PRUNE_PATH,
       access: 'admin',
       operationId: 'pruneDatasets',
-      summary: 'Removes for good now what was deleted or superseded long enough ago',
+      summary:
+        'Starts a run of the pruner: permanently removes datasets that were deleted or superseded long enough ago',
       query: {
         age_cutoff: {
           description:
@@ -196,7 +198,7 @@ export function pruneRoutes({ pruner, clock }: PruneOptions): readonly Route[] {
       path: PRUNE_PATH,
       access: 'admin',
       operationId: 'reportPruning',
-      summary: 'What the pruner has done: its run under way, and its last',
+      summary: 'Shows the current and the last run of the pruner',
       responses: { 200: answer('Runs of the process that answers', PruneRuns), ...refusals(ADMIN_REFUSALS) },
       handler: async (context) => {
         const runs: PruneRuns = shownRuns(pruner, pruneView);

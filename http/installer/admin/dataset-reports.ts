@@ -56,12 +56,15 @@ const AllDatasetsEntry = Type.Object({
 type AllDatasetsEntry = Static<typeof AllDatasetsEntry>;
 
 const AllDatasets = Type.Object({
-  results: Type.Array(AllDatasetsEntry, { description: 'In the order of creation' }),
+  results: Type.Array(AllDatasetsEntry, { description: 'In order of creation' }),
   meta: Type.Object({
     count: Count,
     offset: Offset,
     limit: Limit,
-    total: Type.Integer({ minimum: 0, description: 'Without limit and offset, as it was when the answer began' }),
+    total: Type.Integer({
+      minimum: 0,
+      description: 'Number of matching items, regardless of limit and offset, when the response began',
+    }),
   }),
 });
 type AllDatasets = Static<typeof AllDatasets>;
@@ -72,10 +75,10 @@ const InternalDetails = Type.Object({
   isDeleted: Type.Boolean(),
   origin: Type.String(),
   created: Datetime,
-  inserted: Type.String({ format: 'date-time', description: 'Since when the cache knows it' }),
+  inserted: Type.String({ format: 'date-time', description: 'When the cache first recorded it' }),
   name: Type.String(),
   installTargets: InstallTargetIds,
-  status: Type.String({ description: 'Of the import' }),
+  status: Type.String({ description: 'Status of the import' }),
   importMessages: Type.Array(Type.String()),
   visibility: VisibilityOutput,
   summary: Type.String(),
@@ -83,7 +86,10 @@ const InternalDetails = Type.Object({
   syncControl: Type.Optional(
     Type.Object(
       { sharesUpdateTime: Datetime, dataUpdateTime: Datetime, metaUpdateTime: Datetime },
-      { description: 'Which changes of the object store the cache reflects; 1970-01-01T00:00:00.000Z = none yet' },
+      {
+        description:
+          'Time of the latest object store changes that the cache reflects; 1970-01-01T00:00:00.000Z for none yet',
+      },
     ),
   ),
   uploadFiles: Type.Optional(Type.Array(Type.String())),
@@ -158,18 +164,19 @@ export function allDatasetsRoute(options: AllDatasetsOptions): Route {
     summary: 'Lists all datasets, superseded revisions included',
     query: {
       install_target: {
-        description: 'Only datasets that name this install target, in upper or lower case; configured or not',
+        description:
+          'Only datasets with this install target; case does not matter, and the target need not be configured',
         schema: { type: 'string' },
       },
       include_deleted: {
-        description: 'Those marked deleted, too',
+        description: 'Include deleted datasets',
         schema: { type: 'boolean', default: false },
       },
       ...reportPaging,
     },
     responses: {
       200: answer('Datasets, oldest first', AllDatasets),
-      ...refusals({ ...ADMIN_REFUSALS, 400: 'A query parameter is wrong' }),
+      ...refusals({ ...ADMIN_REFUSALS, 400: 'A query parameter is invalid' }),
     },
     handler: (context) => report(options, context),
   };
@@ -213,11 +220,11 @@ export function datasetReportRoute({ reports, queries, dataTypes }: DatasetRepor
     path: '/admin/reports/datasets/:id',
     access: 'admin',
     operationId: 'reportDataset',
-    summary: 'Shows what is known of a dataset inside',
+    summary: 'Shows internal details of a dataset',
     params: datasetParam,
     responses: {
       200: answer('The dataset', InternalDetails),
-      ...refusals({ ...ADMIN_REFUSALS, 400: 'No dataset can have this id', 404: 'No such dataset' }),
+      ...refusals({ ...ADMIN_REFUSALS, 400: 'Not a valid dataset id', 404: 'No such dataset' }),
     },
     handler: async (context) => {
       const text = context.param('id');

@@ -35,12 +35,12 @@ const BrokenImport = Type.Object({
 });
 type BrokenImport = Static<typeof BrokenImport>;
 
-const Asked = Type.Optional(Type.String({ minLength: 10, maxLength: 19, description: 'As it was asked for' }));
+const Asked = Type.Optional(Type.String({ minLength: 10, maxLength: 19, description: 'As requested' }));
 
 const BrokenImports = Type.Object({
   results: Type.Array(BrokenImport),
   meta: Type.Object({
-    count: Type.Integer({ minimum: 0, description: 'Records in the result' }),
+    count: Type.Integer({ minimum: 0, description: 'Number of records in the result' }),
     before: Asked,
     after: Asked,
     user: Type.Optional(UserIdOutput),
@@ -60,8 +60,8 @@ const BrokenInstall = Type.Object({
 type BrokenInstall = Static<typeof BrokenInstall>;
 
 const BrokenInstalls = Type.Object({
-  details: Type.Optional(Type.Array(BrokenInstall, { description: 'When expanded' })),
-  ids: Type.Optional(Type.Array(VdiId, { description: 'When not' })),
+  details: Type.Optional(Type.Array(BrokenInstall, { description: 'If expanded' })),
+  ids: Type.Optional(Type.Array(VdiId, { description: 'If not expanded' })),
 });
 
 const brokenImport = (failed: FailedImport, dataTypes: DataTypes): BrokenImport => ({
@@ -99,20 +99,23 @@ export function failedImportsRoute(options: FailedImportsOptions): Route {
     path: '/admin/reports/imports/failed',
     access: 'admin',
     operationId: 'reportFailedImports',
-    summary: 'Lists the datasets, not deleted, whose import failed from an internal error',
+    summary: 'Lists datasets that are not deleted and whose import failed with an internal error',
     query: {
       user: { description: 'Only datasets of this user', schema: { type: 'string', pattern: '^[1-9][0-9]{0,18}$' } },
       before: momentParameter(
         'Only datasets created before: the beginning of 2026-01-02T03:04:05, from its date on, in UTC',
       ),
       after: momentParameter('Only datasets created then or later; given as `before` is'),
-      sort: { description: 'By when they were created', schema: { enum: ['date'], default: 'date' } },
-      order: { description: 'Oldest or newest first', schema: { enum: ['asc', 'desc'], default: 'desc' } },
+      sort: { description: 'Sort key: creation date', schema: { enum: ['date'], default: 'date' } },
+      order: {
+        description: 'asc for oldest first, desc for newest first',
+        schema: { enum: ['asc', 'desc'], default: 'desc' },
+      },
       ...reportPaging,
     },
     responses: {
       200: answer('Failed imports', BrokenImports),
-      ...refusals({ ...ADMIN_REFUSALS, 400: 'A query parameter is wrong' }),
+      ...refusals({ ...ADMIN_REFUSALS, 400: 'A query parameter is invalid' }),
     },
     handler: (context) => report(options, context),
   };
@@ -158,13 +161,16 @@ export function failedInstallsRoute({ reports, dataTypes }: FailedInstallsOption
     path: '/admin/reports/installs/failed',
     access: 'admin',
     operationId: 'reportFailedInstalls',
-    summary: 'Lists the datasets, neither deleted nor superseded, with an install that failed from an internal error',
+    summary: 'Lists datasets, neither deleted nor superseded, with an install that failed with an internal error',
     query: {
-      expanded: { description: 'Details of each dataset, or ids alone', schema: { type: 'boolean', default: true } },
+      expanded: {
+        description: 'Include the details of each dataset, or only ids',
+        schema: { type: 'boolean', default: true },
+      },
     },
     responses: {
       200: answer('Failed installs, in no order; either `details` or `ids`', BrokenInstalls),
-      ...refusals({ ...ADMIN_REFUSALS, 400: 'A query parameter is wrong' }),
+      ...refusals({ ...ADMIN_REFUSALS, 400: 'A query parameter is invalid' }),
     },
     handler: (context) => {
       const { versionNamed } = context;

@@ -28,7 +28,7 @@ const LaneReport = Type.Object({
   running: Count,
   delayed: Count,
   dead: Count,
-  oldestSeconds: Type.Integer({ minimum: 0, description: 'How long the oldest job that could run has waited' }),
+  oldestSeconds: Type.Integer({ minimum: 0, description: 'Seconds that the oldest runnable job has waited' }),
 });
 
 const JobReportEntry = Type.Object({
@@ -37,17 +37,19 @@ const JobReportEntry = Type.Object({
   datasetId: VdiId,
   owner: UserIdOutput,
   state: Type.Enum([...JOB_STATES]),
-  attempts: Type.Integer({ minimum: 0, description: 'Attempts that failed so far' }),
+  attempts: Type.Integer({ minimum: 0, description: 'Failed attempts so far' }),
   eventId: Type.Integer({ format: 'int64' }),
-  message: Type.Optional(Type.String({ description: 'Why the last try failed' })),
-  runAt: Type.Optional(Type.String({ format: 'date-time', description: 'From when on it may run; absent when dead' })),
+  message: Type.Optional(Type.String({ description: 'Why the last attempt failed' })),
+  runAt: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Earliest time of the next attempt; absent for dead jobs' }),
+  ),
   created: Datetime,
 });
 type JobReportEntry = Static<typeof JobReportEntry>;
 
 const JobReport = Type.Object({
   meta: Type.Object({ count: Count, offset: Count, limit: Type.Integer({ minimum: 1 }), total: Count }),
-  lanes: Type.Array(LaneReport, { description: 'Every lane, whatever is asked for' }),
+  lanes: Type.Array(LaneReport, { description: 'All lanes, regardless of the filter' }),
   results: Type.Array(JobReportEntry, { description: 'Oldest first' }),
 });
 type JobReport = Static<typeof JobReport>;
@@ -75,17 +77,17 @@ export function jobsReportRoute({ jobs, jobAdmin }: JobsReportOptions): Route {
       lane: { description: 'Only jobs of this lane', schema: { enum: LANES } },
       state: { description: 'Only jobs in this state', schema: { enum: JOB_STATES } },
       limit: {
-        description: 'At most so many',
+        description: 'Maximum number of items',
         schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
       },
       offset: {
-        description: 'Skips so many',
+        description: 'Number of items to skip',
         schema: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 },
       },
     },
     responses: {
       200: answer('Jobs, oldest first', JobReport),
-      ...refusals({ ...ADMIN_REFUSALS, 400: 'A query parameter is wrong' }),
+      ...refusals({ ...ADMIN_REFUSALS, 400: 'A query parameter is invalid' }),
     },
     handler: async (context) => {
       const page = pageOf(context);
@@ -141,8 +143,8 @@ export function jobRetryRoute({ jobAdmin }: JobRetryOptions): Route {
     path: '/admin/rpc/jobs/:id/retry',
     access: 'admin',
     operationId: 'retryJob',
-    summary: 'Has a delayed or dead job tried again, with all its attempts before it',
-    params: { id: { description: 'The job, as the report of jobs names it', schema: { type: 'integer', minimum: 1 } } },
+    summary: 'Retries a delayed or dead job, with its full number of attempts',
+    params: { id: { description: 'Job id from the job report', schema: { type: 'integer', minimum: 1 } } },
     responses: {
       202: answer('The job is queued', JobRetried),
       ...refusals({ ...ADMIN_REFUSALS, 404: 'There is no such job', 409: 'The job is running' }),

@@ -15,12 +15,12 @@ const SettingPath = Type.String({ description: 'Key path in the configuration fi
 const Reloaded = Type.Object({
   applied: Type.Array(
     Type.Object({ path: SettingPath, from: Value("What ran, in the file's words"), to: Value('What runs now') }),
-    { description: 'What was taken over' },
+    { description: 'Settings that were applied' },
   ),
   needsRestart: Type.Array(Type.Object({ path: SettingPath }), {
-    description: 'What differs from what runs and waits for a restart; a value that is a secret never shows',
+    description: 'Settings that differ from the running ones and need a restart; secrets are never shown',
   }),
-  unchanged: Type.Integer({ minimum: 0, description: 'How many settings are as they were' }),
+  unchanged: Type.Integer({ minimum: 0, description: 'Number of unchanged settings' }),
 });
 
 const Level = Type.Enum([...LOG_LEVELS]);
@@ -61,16 +61,16 @@ export function processSettingsRoutes({ processSettings }: ProcessSettingsOption
       path: '/admin/rpc/log/level',
       access: 'admin',
       operationId: 'setLogLevel',
-      summary: 'Has the process that answers log from this level on, until its configuration is reloaded or it ends',
+      summary: 'Sets the log level of the responding process until its configuration is reloaded or it stops',
       query: {
         level: {
-          description: 'Default: the next of info, debug, trace; after these, info',
+          description: 'Default: the next of info, debug, trace; then info again',
           schema: { type: 'string', enum: [...LOG_LEVELS] },
         },
       },
       responses: {
         200: answer('The level before, and now', LevelChanged),
-        ...refusals({ ...ADMIN_REFUSALS, 400: 'There is no such level' }),
+        ...refusals({ ...ADMIN_REFUSALS, 400: 'No such level' }),
       },
       handler: async (context) => {
         // The query was validated against these levels.

@@ -28,7 +28,7 @@ export function proxyUploadRoute(creation: Creation): Route {
     path: '/admin/rpc/datasets/proxy-upload',
     access: 'admin',
     operationId: 'uploadForUser',
-    summary: 'Uploads a dataset for a user; `createdOn` in the details says when it was made',
+    summary: 'Uploads a dataset on behalf of a user; `createdOn` in the details sets its creation time',
     headers: {
       'User-ID': { description: 'The user who will own the dataset', required: true, schema: { ...UserIdOutput } },
     },
@@ -36,7 +36,7 @@ export function proxyUploadRoute(creation: Creation): Route {
       ...CreateDetails,
       properties: {
         ...CreateDetails.properties,
-        createdOn: { ...Datetime, description: 'When it was made, not later than now; default now' },
+        createdOn: { ...Datetime, description: 'Creation time, not in the future; defaults to now' },
       },
     }),
     responses: {

@@ -78,7 +78,7 @@ export function purgeDatasetRoute(options: PurgeDatasetOptions): Route {
       'Removes one dataset or revision for good: from install targets, object store and cache. There is no way back',
     body: { description: 'The dataset and its owner', content: { 'application/json': { ...PurgeBody } } },
     responses: {
-      204: { description: 'It will be removed; it is gone for its users already' },
+      204: { description: 'Accepted; users no longer see it, and it will be removed' },
       ...refusals({
         ...ADMIN_REFUSALS,
         400: 'The body is not JSON or too large',

@@ -121,14 +121,14 @@ async function files(options: FilesOptions, context: RequestContext): Promise<vo
 /** A path parameter of the routes for one file of a dataset. */
 export const fileNameParam: Readonly<Record<'fileName', RouteParameter>> = {
   fileName: {
-    description: 'Name of the file: a label without / and \\, at most 255 bytes',
+    description: 'File name without / and \\, at most 255 bytes',
     schema: { ...Type.String({ minLength: 1, maxLength: 255 }) },
   },
 };
 
 export const downloadParam: Readonly<Record<'download', RouteParameter>> = {
   download: {
-    description: 'False lets a browser show it instead of saving it',
+    description: 'If false, browsers show the file instead of saving it',
     schema: { ...Type.Boolean({ default: true }) },
   },
 };
@@ -155,7 +155,7 @@ const ARCHIVES: readonly Archive[] = [
     object: 'import-ready.zip',
     suffix: 'upload',
     operationId: 'downloadUpload',
-    summary: 'Downloads what was uploaded',
+    summary: 'Downloads the uploaded files',
     absent: 'the upload is not processed yet',
   },
   {
@@ -163,7 +163,7 @@ const ARCHIVES: readonly Archive[] = [
     object: 'install-ready.zip',
     suffix: 'data',
     operationId: 'downloadInstall',
-    summary: 'Downloads what is installed',
+    summary: 'Downloads the installed files',
     absent: 'the dataset is not imported',
   },
 ];
@@ -180,8 +180,8 @@ export function downloadRoutes(options: DownloadsOptions): readonly Route[] {
     params: datasetParam,
     responses: {
       200: { description: 'The archive', contentType: 'application/zip' },
-      206: { description: 'The asked range of it', contentType: 'application/zip' },
-      304: { description: 'It is what the caller has' },
+      206: { description: 'The requested range', contentType: 'application/zip' },
+      304: { description: 'Not modified: the caller has the current version' },
       ...refusals({
         403: 'The caller may not read the files of this dataset, or the Admin-Token is wrong',
         404: 'No such dataset, or nothing to download yet',

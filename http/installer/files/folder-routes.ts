@@ -83,8 +83,8 @@ function getRoute(options: FolderOptions, path: FolderPath): Route {
     ...(query ? { query } : {}),
     responses: {
       200: file('The file'),
-      206: file('The asked range of it'),
-      304: { description: 'It is what the caller has' },
+      206: file('The requested range'),
+      304: { description: 'Not modified: the caller has the current version' },
       ...refusals({
         403: `${folder === PROPERTIES ? 'The caller may not read the files of this dataset, or the' : 'The'} Admin-Token is wrong`,
         404: 'No such dataset or file',

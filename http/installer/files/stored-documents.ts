@@ -63,7 +63,7 @@ const UPLOAD_ERROR: StoredDocument = {
   name: 'upload-error.json',
   object: 'upload-error.json',
   operationId: 'getUploadError',
-  summary: 'Shows why the upload did not become a dataset',
+  summary: 'Shows why the upload was rejected',
   schema: StoredUploadError,
   // Documents of compatible systems contain stack traces, so only known fields are shown.
   shown: (text) => parseUploadError(text, 'upload-error.json'),
@@ -75,7 +75,7 @@ const DOCUMENTS: readonly StoredDocument[] = [
     name: 'vdi-meta.json',
     object: 'vdi-meta.json',
     operationId: 'getStoredMetadata',
-    summary: 'Shows the metadata as they are stored',
+    summary: 'Shows the metadata as stored',
     schema: StoredMetadata,
     shown: (text, people) => {
       const { firstPublished: _ours, contacts, ...rest } = parseJson(text) as Record<string, unknown>;
@@ -89,7 +89,7 @@ const DOCUMENTS: readonly StoredDocument[] = [
     ...UPLOAD_ERROR,
     name: 'upload-errors.json',
     operationId: 'getUploadErrors',
-    summary: 'The same as upload-error.json, under the name that some clients ask for',
+    summary: 'Alias of upload-error.json for older clients',
   },
 ];
 
@@ -106,7 +106,7 @@ export function storedDocumentRoutes(options: StoredDocumentOptions): readonly R
     query: downloadParam,
     responses: {
       200: answer('The document', document.schema),
-      304: { description: 'It is what the caller has' },
+      304: { description: 'Not modified: the caller has the current version' },
       ...refusals({
         403: 'The Admin-Token is wrong',
         404: 'No such dataset or document',

@@ -100,7 +100,7 @@ export const CreateDetails = Type.Object(
     dependencies: Type.Optional(
       Type.Array(Dependency, {
         uniqueItems: true,
-        description: 'Absent or null counts as an empty list, here and for every other list that may be empty',
+        description: 'Absent or null means an empty list, here and for every other list that may be empty',
       }),
     ),
     publications: Type.Optional(unique(PublicationInput)),

@@ -206,14 +206,14 @@ const files = (description: string): object => ({
  * @param details schema of the JSON part, which may also be named `meta`
  */
 export const uploadBody = (details: object): RouteBody => ({
-  description: 'Parts in any order; exactly one of dataFile (or file) and url must be there',
+  description: 'Parts in any order; exactly one of dataFile (or file) and url is required',
   content: {
     'multipart/form-data': {
       type: 'object',
       properties: {
         details,
         dataFile: files('Data files: raw ones, or one .zip, .tar.gz or .tgz; the part may also be named file'),
-        url: { type: 'string', description: 'Where to fetch the one data file, http or https' },
+        url: { type: 'string', description: 'http or https URL of the data file' },
         docFile: files('Documentation'),
         dataPropertiesFile: files('Data property files'),
       },

@@ -66,7 +66,7 @@ const SCHEMES = {
     type: 'apiKey',
     in: 'header',
     name: 'Auth-Key',
-    description: 'The same token, with or without `Bearer`; `Auth_Key` does as well',
+    description: 'The same token, with or without `Bearer`; `Auth_Key` also works',
   },
   adminToken: { type: 'apiKey', in: 'header', name: 'Admin-Token', description: "The service's administrator token" },
 } as const;

@@ -59,7 +59,7 @@ export function opsRoutes(options: OpsOptions): readonly Route[] {
       path: '/health',
       access: 'open',
       operationId: 'getHealth',
-      summary: 'What works and what does not',
+      summary: 'Shows the health of the service and its dependencies',
       responses: { 200: { description: 'status is healthy, degraded or unhealthy', schema: Health } },
       handler: async (context) => context.json(200, await health()),
     },
@@ -69,10 +69,10 @@ export function opsRoutes(options: OpsOptions): readonly Route[] {
       path: '/ready',
       access: 'open',
       operationId: 'getReady',
-      summary: 'Whether requests are taken',
+      summary: 'Shows whether the service accepts requests',
       responses: {
-        200: { description: 'they are', schema: READINESS },
-        503: { description: 'starting or stopping', schema: READINESS },
+        200: { description: 'Ready', schema: READINESS },
+        503: { description: 'Starting or shutting down', schema: READINESS },
       },
       handler: async (context) => {
         const ready = options.ready();
@@ -86,7 +86,7 @@ export function opsRoutes(options: OpsOptions): readonly Route[] {
       access: 'open',
       operationId: 'getMetrics',
       summary: 'Metrics in the Prometheus text format',
-      responses: { 200: { description: 'metrics', contentType: 'text/plain' } },
+      responses: { 200: { description: 'Metrics', contentType: 'text/plain' } },
       handler: async (context) => context.text(200, options.metrics.contentType, await options.metrics.text()),
     },
   ];
@@ -183,7 +183,7 @@ export function healthRoute({ dependencies, ...parts }: HealthOptions): Route {
     path: '/health',
     access: 'open',
     operationId: 'getHealth',
-    summary: 'What works and what does not',
+    summary: 'Shows the health of the service and its dependencies',
     responses: {
       200: answer('healthy; degraded or unhealthy when a dependency has a problem', Health),
       ...refusals({}),
