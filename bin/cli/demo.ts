@@ -13,10 +13,10 @@ import { silentLogger } from '../../engine/runtime/log.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import type { DataDir } from '../compose/data-dir.ts';
 import { openDirectory, targetConnection } from '../compose/databases.ts';
-import { localToken } from './client/client-options.ts';
 import { follow } from './client/follow.ts';
 import { InstallerClient } from './client/installer-client.ts';
 import type { CommandIo } from './command.ts';
+import { localToken } from './local-token.ts';
 
 const USER = '1';
 const GENES = 5_000;

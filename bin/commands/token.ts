@@ -2,9 +2,9 @@
 
 import { parseUserId } from '../../engine/model/ids.ts';
 import { parse } from '../cli/arguments.ts';
-import { localToken } from '../cli/client/client-options.ts';
 import { type Command, ConfigurationError, EXIT, UsageError } from '../cli/command.ts';
 import { loadConfig } from '../cli/load-config.ts';
+import { localToken } from '../cli/local-token.ts';
 import { jsonLine } from '../cli/terminal/text.ts';
 import { dataDir, defaultDataPath } from '../compose/data-dir.ts';
 

@@ -4,7 +4,7 @@ import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { parse, stringify } from 'yaml';
-import { localToken } from '../../bin/cli/client/client-options.ts';
+import { localToken } from '../../bin/cli/local-token.ts';
 import { dataDir } from '../../bin/compose/data-dir.ts';
 import { CACHE_SCHEMA } from '../../bin/compose/databases.ts';
 import { RUNTIME_OPTIONS } from '../../engine/runtime/program-files.ts';

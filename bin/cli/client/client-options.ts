@@ -1,12 +1,9 @@
 // The options of every client command, and the client they create: `--server URL --token T`, or `--data DIR` of a running
 // `longshore up`, whose token key only its operator can read.
 
-import { readFile } from 'node:fs/promises';
-import { LOCAL_ISSUER } from '../../../engine/model/ids.ts';
-import { Failure } from '../../../engine/runtime/failure.ts';
-import { issueToken } from '../../../http/kernel/auth/local-issuer.ts';
 import { dataDir, defaultDataPath, readEndpoints } from '../../compose/data-dir.ts';
 import { type CommandIo, UsageError } from '../command.ts';
+import { localToken } from '../local-token.ts';
 import { AdminClient } from './admin-client.ts';
 import { InstallerClient } from './installer-client.ts';
 
@@ -83,47 +80,4 @@ export async function adminAccess(
   const dir = dataDir(values.data ?? defaultDataPath(process.getuid?.()));
   const { installer, adminToken } = await readEndpoints(dir);
   return { server: installer, adminToken: values['admin-token'] ?? adminToken };
-}
-
-// Tokens of the local issuer. `longshore up` has a key pair in its data directory. Whoever can read the key can impersonate any
-// user, so only the operator can read the file.
-
-interface LocalSubject {
-  readonly user: string;
-  readonly guest: boolean;
-  readonly givenName?: string | undefined;
-  readonly familyName?: string | undefined;
-  readonly email?: string | undefined;
-}
-
-const LIFETIME_SECONDS = 24 * 60 * 60;
-
-interface TokenIssuer {
-  /** PEM file of the private key. */
-  readonly tokenKey: string;
-  readonly issuer?: string;
-  readonly audience?: string | undefined;
-}
-
-export async function localToken(from: TokenIssuer, subject: LocalSubject): Promise<string> {
-  let privateKeyPem: string;
-  try {
-    privateKeyPem = await readFile(from.tokenKey, 'utf8');
-  } catch (cause) {
-    throw new Failure('rejected', `the token key ${from.tokenKey} cannot be read; use --token T instead`, { cause });
-  }
-  return issueToken({
-    privateKeyPem,
-    issuer: from.issuer ?? LOCAL_ISSUER,
-    ...(from.audience === undefined ? {} : { audience: from.audience }),
-    subject: subject.user,
-    lifetimeSeconds: LIFETIME_SECONDS,
-    claims: {
-      guest: subject.guest,
-      ...(subject.givenName === undefined ? {} : { given_name: subject.givenName }),
-      ...(subject.familyName === undefined ? {} : { family_name: subject.familyName }),
-      // The holder of the key is trusted with the email address.
-      ...(subject.email === undefined ? {} : { email: subject.email, email_verified: true }),
-    },
-  });
 }
