@@ -131,7 +131,7 @@ t.test('what to do next is said to users and administrators alike', async (t) =>
   t.match(await next('jobs', '--data', join(dir, 'none')), /^is it running, and is that its address\?/);
   const unknown = await longshore(['uplaod']);
   t.strictSame([unknown.code, unknown.stdout], [EXIT.usage, '']);
-  t.match(unknown.stderr, /^longshore: unknown command 'uplaod'; did you mean 'upload'\?; one of: up, /);
+  t.match(unknown.stderr, /^longshore: unknown command 'uplaod'; did you mean 'upload'\?; expected one of: up, /);
 });
 
 t.test('nothing is drawn where there is no terminal, and --quiet says nothing at all', async (t) => {
