@@ -10,7 +10,7 @@ import { removeListed } from '../dataset/remove-objects.ts';
 import type { Statistics } from './statistics.ts';
 
 const BATCH = 100;
-const CUT_OFF = 'the job was cut off: the process that ran it was killed';
+const CUT_OFF = 'the job was aborted: its process was killed';
 
 interface ExpiryParts {
   readonly jobs: HandlerJobs;

@@ -194,7 +194,7 @@ export class JobRuns implements HandlerRuns {
     else signal.addEventListener('abort', cut, { once: true });
     cleanup.defer(() => signal.removeEventListener('abort', cut));
     const moved = await retrying(RETRIES.handlerRecord, clock, (until) => this.#move(job, move, until), over.signal);
-    if (!moved) log.warn({ job: job.id, to: move.to }, 'the job is in another state already');
+    if (!moved) log.warn({ job: job.id, to: move.to }, 'the job is already in another state');
     // A result may have been kept before its record failed; what stays goes when the record does.
     else await removeJobObjects(store, job.id, over.signal).catch(() => undefined);
   }

@@ -45,7 +45,7 @@ export class Statistics implements HandlerCounter {
     try {
       await this.#handOn(signal);
     } catch (error) {
-      this.#log.warn({ err: messageOf(error) }, 'the statistics could not be written; trying on');
+      this.#log.warn({ err: messageOf(error) }, 'the statistics could not be written; retrying');
     }
   }
 

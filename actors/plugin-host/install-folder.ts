@@ -65,7 +65,10 @@ export class InstallFolder {
   async settle(path = this.final): Promise<void> {
     const refused = await settleTree(path, this.#modes);
     if (refused > 0)
-      this.#log.warn({ dataset: this.#dataset, folder: path, count: refused }, 'modes of installed files not set');
+      this.#log.warn(
+        { dataset: this.#dataset, folder: path, count: refused },
+        'modes of installed files could not be set',
+      );
   }
 
   async installed(): Promise<boolean> {
@@ -152,7 +155,7 @@ export async function sweepDatasets(
     if (owner && !plugins.includes(owner)) continue;
     const folder = new InstallFolder(parent, dataset, clock, log);
     if (names.includes(READY + dataset)) {
-      log.warn({ dataset, folder: parent }, 'finishing an installation that was cut off');
+      log.warn({ dataset, folder: parent }, 'finishing an interrupted installation');
       await folder.swap();
     }
     await folder.discard().catch((err: unknown) => log.warn({ err, dataset, folder: parent }, UNREMOVED));
@@ -163,7 +166,7 @@ export async function sweepDatasets(
     );
 }
 
-const UNREMOVED = 'leftover of a process that was killed not removed';
+const UNREMOVED = 'leftovers of a killed process could not be removed';
 
 function datasetsUnderWay(names: readonly string[]): ReadonlySet<DatasetId> {
   const ids = names.flatMap((name) => {

@@ -52,7 +52,7 @@ export async function sweepWorkspaces(under: string, log: Logger): Promise<void>
   for await (const entry of await opendir(under))
     if (entry.name.startsWith(PREFIX))
       await removeTree(join(under, entry.name)).catch((err: unknown) =>
-        log.warn({ err, folder: entry.name }, 'workspace of a process that was killed not removed'),
+        log.warn({ err, folder: entry.name }, 'the workspace of a killed process could not be removed'),
       );
 }
 

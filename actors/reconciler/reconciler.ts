@@ -218,7 +218,7 @@ export class Reconciler {
       tally.leaveOut(target);
       draft.leftOut = [...draft.leftOut, { target, reason: messageOf(error) }];
       const level = kindOf(error) === 'transient' ? 'warn' : 'error';
-      this.#log[level]({ target, err: messageOf(error) }, 'an install target is left out of this run');
+      this.#log[level]({ target, err: messageOf(error) }, 'an install target is skipped in this run');
     };
     const onStray = (key: string): void => this.#log.debug({ key }, 'object belongs to no dataset');
     const sources = { stored: store.pages('', {}, signal), cache: index, targets: new Map(targets), onStray };

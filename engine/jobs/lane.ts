@@ -122,7 +122,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
 
   #leave(): void {
     const lost = this.held().length;
-    if (lost > 0) this.log.warn({ lane: this.name, lost }, 'ended with jobs whose outcome is not written');
+    if (lost > 0) this.log.warn({ lane: this.name, lost }, 'stopped with jobs whose outcome was not written');
     this.#abortRunning();
     this.#metrics.show({ depth: 0, capacity: 0, inFlight: 0, workers: 0, unwritten: 0 });
   }

@@ -52,7 +52,7 @@ export async function shutDown(options: ShutdownOptions, code: number): Promise<
   // Uses sleep, not `after`, because the event loop must not run empty before the exit code is set.
   void clock.sleep(graceMs + GUARD_MS, over.signal).then(
     () => {
-      log.error('the shutdown outlived its deadline');
+      log.error('the shutdown exceeded its deadline');
       process.exit(code);
     },
     () => {},

@@ -75,7 +75,7 @@ export class Supervisor extends Actor {
       restarts: 0,
       failure: undefined,
     }));
-    this.#restarts = options.metrics.counter('supervisor_restarts_total', 'Children made anew.', ['child']);
+    this.#restarts = options.metrics.counter('supervisor_restarts_total', 'Children restarted.', ['child']);
     // Starts at zero, so that the first restart shows as an increase.
     for (const child of names) this.#restarts.inc({ child }, 0);
     this.#escalated.promise.catch(() => {});
@@ -127,7 +127,7 @@ export class Supervisor extends Actor {
       await this.#startChild(seat, signal);
     } catch (error) {
       if (signal.aborted || kindOf(error) !== 'transient') throw error;
-      this.#down(seat, error, 'a child could not start; trying on');
+      this.#down(seat, error, 'a child could not start; retrying');
       void this.#restart(seat);
     }
   }
@@ -146,7 +146,7 @@ export class Supervisor extends Actor {
   #broke(seat: Seat, error: unknown): void {
     if (this.#over.signal.aborted) return;
     if (this.clock.now() - seat.startedAt >= this.#policy.periodMs) seat.backoff.succeeded();
-    this.#down(seat, error, 'a child broke');
+    this.#down(seat, error, 'a child crashed');
     if (this.#tooOften(seat, error)) return;
     void this.#restart(seat);
   }

@@ -240,7 +240,7 @@ export function approvalsRoute({ approvals, clock }: ApprovalsOptions): Route {
     responses: { 204: { description: 'Done' }, ...refusals({ 403: 'The Admin-Token is wrong' }) },
     handler: async (context) => {
       const approved = await approvals.approveWaited(new Date(clock.now()), context.signal);
-      context.log.info({ approved }, 'requests were approved by waiting, on demand');
+      context.log.info({ approved }, 'requests were approved after their waiting time, on demand');
       context.empty(204);
     },
   };

@@ -164,7 +164,7 @@ export function redeeming(
       const made = await invitations.redeem(profile.email, userId, new Date(clock.now()), signal);
       if (made > 0) log.info({ user: userId, made }, 'invitations were redeemed');
     } catch (error) {
-      log.warn({ user: userId, err: messageOf(error) }, 'invitations could not be looked for');
+      log.warn({ user: userId, err: messageOf(error) }, 'invitations could not be checked');
     }
   };
 }

@@ -120,7 +120,7 @@ async function undelete(options: UndeleteOptions, context: RequestContext): Prom
     await store.remove([objectKey(now, 'delete-flag')], signal);
     return { changes: [{ set: 'state', state: 'live' }], result };
   });
-  context.log.info(at, 'deletion taken back');
+  context.log.info(at, 'dataset undeleted');
   context.empty(204);
 }
 

@@ -39,7 +39,7 @@ t.test('guesses of the Admin-Token are held off, over all services, and told in 
   const refused = log.filter(({ msg }) => msg === 'a wrong token was refused');
   t.ok(refused.length >= 10 && refused.length < GUESSES, `${refused.length} lines`);
   t.match(refused[0], { address: '127.0.0.1', method: 'GET', route: '/admin/reports/datasets/list-all' });
-  t.equal(log.filter(({ msg }) => msg === 'guesses of a token are held off').length, 1, 'said once');
+  t.equal(log.filter(({ msg }) => msg === 'token guesses are throttled').length, 1, 'said once');
   const text = await readFile(dataDir(dir).log, 'utf8');
   t.strictSame(
     answers.filter(({ token }) => text.includes(token)),

@@ -126,7 +126,7 @@ t.test('a kill -9 during a run: the job has failed, its command is dead, its id 
   t.notOk(isAlive(pid), 'it is dead before anything is taken');
   t.match(await next.status('cut'), {
     status: 'job failed',
-    message: 'the job was cut off: the process that ran it was killed',
+    message: 'the job was aborted: its process was killed',
   });
   t.strictSame(await workspaces(dir), []);
   t.equal((await next.get('/job/cut/result')).status, 404);

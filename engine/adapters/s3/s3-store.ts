@@ -180,7 +180,7 @@ export class UnfinishedUploads {
       if (removed > 0) this.#log.info({ uploads: removed }, 'removed unfinished uploads of dead processes');
     } catch (error) {
       signal.throwIfAborted();
-      this.#log.warn({ reason: messageOf(error) }, 'unfinished uploads were not looked for');
+      this.#log.warn({ reason: messageOf(error) }, 'unfinished uploads could not be listed');
     }
   }
 

@@ -117,7 +117,7 @@ export function reconcileRoutes({ reconciler }: ReconcileOptions): readonly Rout
       handler: async (context) => {
         const allowDeletes = context.query['allow-deletes'] === true;
         requireStarted('reconciler', await reconciler.order('full', { allowDeletes }, context.signal));
-        context.log.info({ allowDeletes }, 'full run of the reconciler ordered by an administrator');
+        context.log.info({ allowDeletes }, 'full run of the reconciler requested by an administrator');
         const started: ReconcileStarted = { state: 'started', kind: 'full', allowDeletes };
         await context.json(202, started);
       },
@@ -185,7 +185,7 @@ export function pruneRoutes({ pruner, clock }: PruneOptions): readonly Route[] {
         const minAgeMs = minAgeOf(ageCutoff, clock.now());
         const options = minAgeMs === undefined ? {} : { minAgeMs };
         requireStarted('pruner', await pruner.order(options, context.signal));
-        context.log.info({ ageCutoff }, 'run of the pruner ordered by an administrator');
+        context.log.info({ ageCutoff }, 'run of the pruner requested by an administrator');
         const started: PruneStarted = {
           state: 'started',
           ...(ageCutoff === undefined ? {} : { ageCutoff: String(ageCutoff) }),

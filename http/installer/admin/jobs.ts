@@ -156,7 +156,7 @@ export function jobRetryRoute({ jobAdmin }: JobRetryOptions): Route {
       const result = await jobAdmin.retry(id, context.signal);
       switch (result) {
         case 'queued': {
-          context.log.info({ job: id }, 'job put back into the queue by an administrator');
+          context.log.info({ job: id }, 'job retried by an administrator');
           const retried: JobRetried = { id, state: result };
           return context.json(202, retried);
         }

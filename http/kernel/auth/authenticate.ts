@@ -170,7 +170,7 @@ export function profileMemory(
       known.set(caller.userId, profile);
     } catch (error) {
       quietUntil = clock.now() + AFTER_FAILURE_MS;
-      log.warn({ err: messageOf(error) }, 'the profile of a caller could not be kept');
+      log.warn({ err: messageOf(error) }, 'the profile of a caller could not be stored');
     }
   };
 }

@@ -54,7 +54,7 @@ export class TokenGuesses {
     if (!guesser || guesser.left >= 1) return;
     if (!guesser.told) {
       this.#keep(network, { ...guesser, told: true });
-      this.#options.log.warn({ address, token }, 'guesses of a token are held off');
+      this.#options.log.warn({ address, token }, 'token guesses are throttled');
     }
     if (this.#callers.has(network)) return;
     const waitSeconds = Math.ceil(((1 - guesser.left) * EVERY_MS) / 1_000);

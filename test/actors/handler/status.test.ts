@@ -206,7 +206,7 @@ t.test('a job whose process was killed fails, and what it had kept goes', async 
   t.match(await expireJobs(parts, signal), { cutOff: 1 });
   t.match(await app.status('x'), {
     status: 'job failed',
-    message: 'the job was cut off: the process that ran it was killed',
+    message: 'the job was aborted: its process was killed',
   });
   t.strictSame(app.store.keys(), []);
 });

@@ -76,7 +76,7 @@ t.test(
     const refused = lines.filter(({ msg }) => msg === 'a wrong token was refused');
     t.equal(refused.length, 20);
     t.match(refused[0], { address: '192.0.2.1', method: 'GET', route: '/report' });
-    const held = () => lines.filter(({ msg }) => msg === 'guesses of a token are held off').length;
+    const held = () => lines.filter(({ msg }) => msg === 'token guesses are throttled').length;
     t.equal(held(), 1);
     await clock.advance(60_000);
     await statuses('192.0.2.1', 20);
@@ -182,7 +182,7 @@ for (const [service, { machine, routes: routesOf, open }] of Object.entries(SERV
     t.equal(await ask(route, '192.0.2.2', SECRET), 204, 'whoever guesses beside the caller does not keep it out');
     t.equal(logged('a wrong token was refused').length, 40, 'what comes beyond that is not logged');
     t.match(logged('a wrong token was refused')[0], { address: '192.0.2.1', route: route.path, token: machine });
-    t.equal(logged('guesses of a token are held off').length, 2);
+    t.equal(logged('token guesses are throttled').length, 2);
     await clock.advance(6_000);
     t.equal(await ask(route, '192.0.2.1', SECRET), 204, 'one more every 6 s');
   });
