@@ -126,7 +126,7 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
     // Through the quiet phase too: jobs that run on until the stop keep their leases.
     pump('leaseRenewer', (signal) => keeper.run(signal), 'stop'),
     ...laneHandlers({ ...options, tasks }).map((handler): ChildSpec => {
-      const name = handler.lane as RunningLane;
+      const name: RunningLane = handler.lane;
       const create = (): Child => {
         const calls = !PAST_PLUGINS.includes(name);
         const own = { tuning: options.tuning.current[name], breakers: calls ? breakers : undefined, away: breakers };
@@ -172,16 +172,17 @@ export function laneHandlers(
 ): readonly JobHandler[] {
   const { types, scratch, tuning } = options;
   const { updateMeta, install } = tuning.current;
-  return [
-    new UploadLane(options, types, options.uploadLimits, scratch),
-    new ImportLane(options, types, scratch),
-    new UpdateMetaLane(options, types, updateMeta.retry),
-    new InstallLane(options, types, install.retry),
-    new SharingLane(options),
-    new SoftDeleteLane(options, types),
-    new HardDeleteLane(options, types),
-    new ReconciliationLane(options, types),
-  ];
+  const handlers: Readonly<Record<LaneName, JobHandler>> = {
+    upload: new UploadLane(options, types, options.uploadLimits, scratch),
+    import: new ImportLane(options, types, scratch),
+    updateMeta: new UpdateMetaLane(options, types, updateMeta.retry),
+    install: new InstallLane(options, types, install.retry),
+    sharing: new SharingLane(options),
+    softDelete: new SoftDeleteLane(options, types),
+    hardDelete: new HardDeleteLane(options, types),
+    reconciliation: new ReconciliationLane(options, types),
+  };
+  return Object.values(handlers);
 }
 
 function uploadSweep(options: TopologyOptions): Child {

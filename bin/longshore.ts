@@ -60,7 +60,7 @@ function explain(command: Command, error: unknown): ExitCode {
     return EXIT.usage;
   }
   print(2, `longshore ${command.name}: ${plainLines(messageOf(error))}\n`);
-  const next = nextStep(command.name, error);
+  const next = nextStep(command, error);
   if (next !== undefined) print(2, `next: ${next}\n`);
   if (error instanceof ConfigurationError) return EXIT.configuration;
   const kind = kindOf(error);

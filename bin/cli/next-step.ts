@@ -2,7 +2,7 @@
 
 import { Failure, kindOf } from '../../engine/runtime/failure.ts';
 import { CannotListen } from '../compose/listeners.ts';
-import { ApiError, ConfigurationError } from './command.ts';
+import { ApiError, type Command, ConfigurationError } from './command.ts';
 
 const START =
   "'longshore up' starts a server on this machine, 'longshore serve --config FILE' starts one from a configuration";
@@ -16,22 +16,19 @@ const ADMIN_TOKEN =
 const OTHER_PORTS_UP = 'stop what uses them, or use --port-base N: this run then uses five ports from N';
 const OTHER_PORTS = 'stop what uses them, or choose others in the configuration';
 
-/** Commands that call a running server as a user, or as an administrator. */
-const OF_USERS = ['upload', 'watch', 'datasets'];
-const OF_ADMINISTRATORS = ['jobs', 'top', 'retry', 'reconcile', 'prune', 'reload', 'log-level'];
-
-export function nextStep(command: string, error: unknown): string | undefined {
-  const ofUsers = OF_USERS.includes(command);
-  const ofAdministrators = OF_ADMINISTRATORS.includes(command);
+export function nextStep({ name, options }: Pick<Command, 'name' | 'options'>, error: unknown): string | undefined {
+  // Its options say as whom a command calls a running server.
+  const ofUsers = 'token' in options;
+  const ofAdministrators = 'admin-token' in options;
   if (error instanceof ConfigurationError)
     return "fix the file; 'longshore config check FILE' checks it again, 'longshore config schema' documents every key";
-  if (error instanceof CannotListen) return command === 'up' ? OTHER_PORTS_UP : OTHER_PORTS;
+  if (error instanceof CannotListen) return name === 'up' ? OTHER_PORTS_UP : OTHER_PORTS;
   if (error instanceof ApiError) return afterAnswer(error.status, ofUsers, ofAdministrators);
   if (error instanceof Failure && error.unreachable) {
     if (ofUsers || ofAdministrators) return `is it running, and is that its address? ${START}`;
     return "'longshore doctor --config FILE' checks everything that the configuration names";
   }
-  if (command === 'watch' && (kindOf(error) === 'aborted' || kindOf(error) === 'transient'))
+  if (name === 'watch' && (kindOf(error) === 'aborted' || kindOf(error) === 'transient'))
     return "the server continues to process the dataset; 'longshore watch ID' follows it again";
   return undefined;
 }

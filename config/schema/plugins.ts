@@ -1,6 +1,7 @@
 // `installer.plugins`: which plugin server serves which data types. `timeouts`, `staging`, `limits` and `token` are ours.
 // `pluginHost`: our server side of the plugin protocol (ours).
 
+import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
 import {
   address,
   derived,
@@ -150,7 +151,7 @@ export type PluginHostConfiguration = Loaded<typeof pluginHost>;
 
 /** Bounds the cost of unpacking a user's archive. Bytes are bounded elsewhere, but even a small archive can be expensive. */
 export const archives = filled('Limits for unpacking one uploaded archive.', {
-  maxEntries: integer('Entries, folders included.', { minimum: 1, maximum: 100_000, default: 10_000 }),
+  maxEntries: integer('Entries, folders included.', { minimum: 1, maximum: MAX_ENTRIES, default: 10_000 }),
   maxNamesSize: integer('Bytes of the names of all entries.', {
     minimum: 1_024,
     maximum: 67_108_864,

@@ -2,7 +2,7 @@
 // install statuses from the cache, sizes of archives from the object store, names of people, related datasets. Where it is
 // wired in, the install status comes from the targets themselves.
 
-import type { Static } from 'typebox';
+import type { Static, TProperties, TSchema } from 'typebox';
 import type { ApiVersion } from '../../engine/model/api-version.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { UserId } from '../../engine/model/ids.ts';
@@ -31,6 +31,7 @@ import { FileListing, type FileSources, listFiles, OldFileListing } from './file
 import {
   Characteristics,
   ContactInput,
+  type CreateDetails,
   DAYS_FOR_APPROVAL,
   DatasetSource,
   Dependency,
@@ -91,14 +92,17 @@ const common = {
   status: StatusBlock,
 };
 
-const DatasetDetails = Type.Object({
+/** Has every field of a create request. */
+const current = {
   ...common,
   datasetCharacteristics: Type.Optional(Characteristics),
   daysForApproval: Type.Integer(DAYS_FOR_APPROVAL),
   dataDisclaimer: Type.Optional(Type.String()),
   datasetSources: Type.Optional(Type.Array(DatasetSource)),
   files: FileListing,
-});
+} satisfies TProperties & Readonly<Record<keyof CreateDetails, TSchema>>;
+
+const DatasetDetails = Type.Object(current);
 type DatasetDetails = Static<typeof DatasetDetails>;
 
 export const OldDatasetDetails = Type.Object({
@@ -144,7 +148,11 @@ export function datasetDetails(dataset: ViewedDataset, view: DetailsView): Datas
 }
 
 /** Fields of the stored document that version 1.7.0 does not have. */
-const NEW_FIELDS = new Set(['daysForApproval', 'dataDisclaimer', 'datasetSources']);
+const NEW_FIELDS = new Set(
+  Object.keys(current).filter(
+    (field) => field !== 'datasetCharacteristics' && !(field in OldDatasetDetails.properties),
+  ),
+);
 
 /** The stored fields under the names of the version. `firstPublished` is internal. */
 function metadataView(metadata: DatasetMetadata, version: ApiVersion): object {

@@ -63,14 +63,17 @@ function withoutEmpty(value: Readonly<Record<string, unknown>>): Record<string, 
 /** Details that were not checked: only the fields of a create request, without nulls and blank text. */
 export type StoredDetails = Readonly<Record<string, unknown>>;
 
-const FIELDS: readonly string[] = Object.keys(CreateDetails.properties);
+/** The type holds only while the stored document has every field of a create request. */
+const FIELDS: readonly (keyof DatasetMetadata)[] = Object.keys(CreateDetails.properties) as (keyof CreateDetails)[];
+
+const isOfRequest = (field: string): boolean => (FIELDS as readonly string[]).includes(field);
 
 /**
  * The details that a client would have sent for the stored document. Documents of compatible systems may have more fields
  * than ours, and faulty ones.
  */
 export function detailsFromMetadata(metadata: DatasetMetadata): StoredDetails {
-  const known = Object.entries(metadata).filter(([field]) => FIELDS.includes(field));
+  const known = Object.entries(metadata).filter(([field]) => isOfRequest(field));
   const details = clean(Object.fromEntries(known), new FaultList()) as StoredDetails;
   // Some older documents store the visibility that the API computes.
   return details.visibility === 'controlled' ? { ...details, visibility: 'protected', daysForApproval: 0 } : details;

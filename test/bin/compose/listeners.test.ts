@@ -34,8 +34,8 @@ t.test('every address that cannot be had is named, and what to do', async (t) =>
     `cannot listen on ${host}:${one} (installer): in use, ${host}:${two} (report): in use, ` +
     `203.0.113.1:${free} (access): EADDRNOTAVAIL`;
   await t.rejects(demandAddresses(listeners), { name: 'CannotListen', kind: 'rejected', message });
-  t.match(nextStep('up', new CannotListen(['x'])), '--port-base N');
-  t.match(nextStep('serve', new CannotListen(['x'])), 'in the configuration');
+  t.match(nextStep({ name: 'up', options: {} }, new CannotListen(['x'])), '--port-base N');
+  t.match(nextStep({ name: 'serve', options: {} }, new CannotListen(['x'])), 'in the configuration');
 });
 
 t.test('each front end that is configured has one', async (t) => {

@@ -6,6 +6,7 @@ import { targetId } from '../../../../engine/model/ids.ts';
 import { InstallTargets } from '../../../../http/installer/install-targets.ts';
 import { CreateDetails } from '../../../../http/installer/metadata/create-details.ts';
 import { DetailsCheck } from '../../../../http/installer/metadata/details-check.ts';
+import { FIELD_ROWS } from '../../../contract/fields.ts';
 import { dataTypes } from '../installation.ts';
 import { tryBounds } from './bound-cases.ts';
 import { keyOf, nodes, type Path, type Schema, sample } from './schema-cases.ts';
@@ -163,6 +164,13 @@ t.test('the schema has the number ranges, enums, unique lists and required field
     (schema.required ?? []).map((name) => keyOf([...path, name])),
   );
   t.strictSame(required.sort(), [...CONTRACT_REQUIRED].sort());
+});
+
+t.test('the contract has a row for each field of the schema, and for no other', async (t) => {
+  const rows = Object.keys(FIELD_ROWS).flatMap((id) =>
+    id.startsWith('details/') ? [id.slice('details/'.length)] : [],
+  );
+  t.strictSame(rows.sort(), Object.keys(ROOT.properties ?? {}).sort());
 });
 
 t.test('lengths count characters, not UTF-16 units', async (t) => {

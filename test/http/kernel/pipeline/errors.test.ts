@@ -8,6 +8,18 @@ import {
   tooLarge,
   unavailable,
 } from '../../../../http/kernel/pipeline/errors.ts';
+import { INSTALLER_ROWS } from '../../../contract/installer.ts';
+
+t.test('the contract has each status word with its code, and no other', async (t) => {
+  const rows = Object.entries(INSTALLER_ROWS).flatMap(([id, rule]): readonly (readonly [string, number])[] => {
+    const [, code] = /^errors\/(\d+)$/.exec(id) ?? [];
+    if (code !== undefined) return [[rule.split(';')[0] ?? '', Number(code)]];
+    const [, word = ''] = /^errors\/(.+)$/.exec(id) ?? [];
+    const [, told] = /^code not shown: (\d+)/.exec(rule) ?? [];
+    return word === '' || told === undefined ? [] : [[word, Number(told)]];
+  });
+  t.strictSame(Object.fromEntries(rows), ERROR_CODES);
+});
 
 t.test('an answer of up to 499 is the fault of the caller, 503 may pass, every other one is ours', async (t) => {
   const words = Object.keys(ERROR_CODES) as ErrorWord[];
