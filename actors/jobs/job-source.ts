@@ -66,10 +66,10 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
     const { crowdedTypes } = plan;
     const limit = Math.min(plan.limit, share.limit);
     const blockedTypes = [...(breakers?.blockedTypes() ?? []), ...plan.withheldTypes];
-    const awayTypes = away ? { awayTypes: away.blockedTypes() } : {};
+    const unreachableTypes = away ? { unreachableTypes: away.blockedTypes() } : {};
     const withheld = share.withheld.length > 0 ? { withheldOwners: share.withheld } : {};
     const crowded = share.crowded.length > 0 ? { crowdedOwners: share.crowded } : {};
-    const claim = { lane, limit, crowdedTypes, blockedTypes, ...awayTypes, ...withheld, ...crowded };
+    const claim = { lane, limit, crowdedTypes, blockedTypes, ...unreachableTypes, ...withheld, ...crowded };
     const claimed = await jobs.completeAndFetch(done, claim, signal);
     // The lane has room for more, and this claim may have changed which plugins are crowded.
     if (limit < room && claimed.length >= limit) this.#wake();

@@ -6,7 +6,7 @@ import {
   cacheMigrations,
   controlMigrations,
   type Migration,
-  migrateTelling,
+  migrateWithProgress,
   reportMigrations,
 } from '../../engine/adapters/migrations/migrations.ts';
 import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
@@ -76,7 +76,7 @@ async function apply(
   await using db = new Postgres({ ...connection, poolSize: 1 }, silentLogger());
   using progress = showProgress({ label: what, unit: 'migrations', total: migrations.length }, values, io, systemClock);
   const tell = (done: number): void => progress.at(done);
-  const applied = await migrateTelling(db, connection.schema, migrations, tell, io.signal);
+  const applied = await migrateWithProgress(db, connection.schema, migrations, tell, io.signal);
   progress.finish();
   if (values.json) return io.out(jsonLine({ database: what, applied }));
   io.out(applied.length === 0 ? `${what}: up to date\n` : `${what}: applied ${applied.join(', ')}\n`);

@@ -9,7 +9,7 @@ import type { ChildSpec } from '../../engine/runtime/actor.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
-import { type AuthSettings, profileMemory } from '../../http/kernel/auth/authenticate.ts';
+import { type AuthSettings, profileRecorder } from '../../http/kernel/auth/authenticate.ts';
 import { TokenGuesses } from '../../http/kernel/auth/token-guesses.ts';
 import { tokenVerifier } from '../../http/kernel/auth/tokens.ts';
 import { apiDocs } from '../../http/kernel/openapi/api-docs.ts';
@@ -195,6 +195,6 @@ export async function authSettings(
             keys,
           )
         : undefined,
-    remember: profileMemory(accounts, clock, log),
+    remember: profileRecorder(accounts, clock, log),
   };
 }

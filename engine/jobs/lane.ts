@@ -190,10 +190,10 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   #place(claimed: Claimed<Job>): void {
     const { job } = claimed;
     const id = this.#options.idOf(job);
-    const twin = this.#running.get(id);
-    if (twin) {
-      if (twin.next) this.#complete(twin.next.job, this.#options.abandon(twin.next.job));
-      twin.next = claimed;
+    const duplicate = this.#running.get(id);
+    if (duplicate) {
+      if (duplicate.next) this.#complete(duplicate.next.job, this.#options.abandon(duplicate.next.job));
+      duplicate.next = claimed;
       return;
     }
     if (this.#cancelled.has(id)) {

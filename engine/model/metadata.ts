@@ -128,7 +128,7 @@ export const originalOf = (
   { revisionHistory }: Pick<DatasetMetadata, 'revisionHistory'>,
 ): DatasetId => revisionHistory?.originalId ?? rootOf(dataset);
 
-export function serialiseMetadata(metadata: DatasetMetadata): string {
+export function serializeMetadata(metadata: DatasetMetadata): string {
   return stringifyJson(metadataDocument(metadata), 2);
 }
 

@@ -67,7 +67,7 @@ export interface ClaimRequest {
   /**
    * Types whose plugin is unreachable: their queued install, updateMeta and sharing jobs do not block other jobs; default none.
    */
-  readonly awayTypes?: readonly string[];
+  readonly unreachableTypes?: readonly string[];
   /** Owners that hold their share of the lane: their jobs are not claimed; default none. Other owners then take turns. */
   readonly withheldOwners?: readonly UserId[];
   /** Owners whose jobs are claimed only when no others wait; default none. */

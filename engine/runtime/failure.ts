@@ -97,7 +97,7 @@ const HOST_AND_PORT = /(?<![\w.-])[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*:\d{2,5}(?!
 const PATH = /(?<![\w./])\/(?:[^\s'"():,;/]+\/)*([^\s'"():,;/]*)/g;
 
 /** Removes addresses, and reduces paths to their last name. */
-export function withoutInside(text: string): string {
+export function withoutInternals(text: string): string {
   return text
     .replace(URL_TEXT, 'an internal address')
     .replace(LOOKED_UP, '$1')
@@ -109,7 +109,7 @@ export function withoutInside(text: string): string {
 
 /** A rejection concerns the user's own input and is worded for the user. */
 export const publicMessage = (error: unknown): string =>
-  kindOf(error) === 'rejected' ? messageOf(error) : withoutInside(messageOf(error));
+  kindOf(error) === 'rejected' ? messageOf(error) : withoutInternals(messageOf(error));
 
 /**
  * The public message of a job's outcome.
@@ -120,5 +120,5 @@ export function publicOutcome(
   own?: string,
 ): string {
   if (failure === 'rejected') return message;
-  return own === undefined ? withoutInside(message) : message.split(own).map(withoutInside).join(own);
+  return own === undefined ? withoutInternals(message) : message.split(own).map(withoutInternals).join(own);
 }

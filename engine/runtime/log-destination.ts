@@ -64,7 +64,7 @@ export class LogDestination implements pino.DestinationStream {
     if (lines === '') return;
     this.#waiting = '';
     process.off('exit', this.flush);
-    if (this.#failing) this.#tryAgain(lines);
+    if (this.#failing) this.#retry(lines);
     else this.#send(lines);
   };
 
@@ -78,7 +78,7 @@ export class LogDestination implements pino.DestinationStream {
     return !error;
   }
 
-  #tryAgain(lines: string): void {
+  #retry(lines: string): void {
     if (this.#kept.length + lines.length <= KEPT) this.#kept += lines;
     else this.#lost += lines.split('\n').length - 1;
     if (!this.#send('')) return;

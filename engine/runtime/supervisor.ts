@@ -57,7 +57,7 @@ export class Supervisor extends Actor {
   readonly #escalated = Promise.withResolvers<never>();
   readonly #restarts: Counter<'child'>;
   /** Instants of the crashes that count. */
-  #breaks: number[] = [];
+  #crashes: number[] = [];
 
   constructor(options: SupervisorOptions) {
     super(options);
@@ -140,10 +140,10 @@ export class Supervisor extends Actor {
     await child.start(signal);
     seat.state = 'running';
     seat.startedAt = this.clock.now();
-    child.broken.catch((error: unknown) => this.#broke(seat, error));
+    child.broken.catch((error: unknown) => this.#crashed(seat, error));
   }
 
-  #broke(seat: Seat, error: unknown): void {
+  #crashed(seat: Seat, error: unknown): void {
     if (this.#over.signal.aborted) return;
     if (this.clock.now() - seat.startedAt >= this.#policy.periodMs) seat.backoff.succeeded();
     this.#down(seat, error, 'a child crashed');
@@ -162,9 +162,9 @@ export class Supervisor extends Actor {
     if (kindOf(error) === 'transient') return false;
     const now = this.clock.now();
     const { restarts, periodMs } = this.#policy;
-    this.#breaks = [...this.#breaks.filter((at) => now - at < periodMs), now];
-    if (this.#breaks.length <= restarts) return false;
-    const text = `'${this.name}' gives up: children broke ${this.#breaks.length} times in ${periodMs / 1000} s`;
+    this.#crashes = [...this.#crashes.filter((at) => now - at < periodMs), now];
+    if (this.#crashes.length <= restarts) return false;
+    const text = `'${this.name}' gives up: children broke ${this.#crashes.length} times in ${periodMs / 1000} s`;
     this.#escalated.reject(defect(`${text}, last '${seat.spec.name}': ${messageOf(error)}`, { cause: error }));
     return true;
   }

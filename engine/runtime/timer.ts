@@ -88,7 +88,7 @@ export class Timer<Result> extends Actor {
   protected override async open(): Promise<void> {}
 
   /** Schedules the next run one new period after the start of the last one; at once when that time has passed. */
-  #reckonAgain(): void {
+  #reschedule(): void {
     if (this.#begunAt === undefined) return;
     this.#dueAt = this.#begunAt + this.#period();
     this.#notifier.notify();
@@ -99,7 +99,7 @@ export class Timer<Result> extends Actor {
     using cleanup = new DisposableStack();
     cleanup.defer(() => this.#metrics.leads(false));
     cleanup.defer(this.#options.metrics.onScrape(() => this.#metrics.leads(this.#mayRun)));
-    cleanup.defer(this.#periodMs.watch(() => this.#reckonAgain()));
+    cleanup.defer(this.#periodMs.watch(() => this.#reschedule()));
     const { firstMs } = this.#options;
     this.#dueAt = this.clock.now() + (firstMs ?? this.#period());
     this.#begunAt = firstMs === undefined ? this.clock.now() : undefined;

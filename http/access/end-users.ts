@@ -232,7 +232,7 @@ export interface ApprovalsOptions {
 export function approvalsRoute({ approvals, clock }: ApprovalsOptions): Route {
   return {
     method: 'POST',
-    needsNoRoom: true,
+    servedWhenFull: true,
     path: '/approve-eligible-access-requests',
     access: 'admin',
     operationId: 'approveEligibleAccessRequests',

@@ -3,7 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { type DataType, type DataTypes, typeKey } from '../../engine/model/data-types.ts';
-import { type DatasetMetadata, serialiseMetadata } from '../../engine/model/metadata.ts';
+import { type DatasetMetadata, serializeMetadata } from '../../engine/model/metadata.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
 import { INSTALL_KINDS } from '../../engine/model/status.ts';
 import type { EditableDataset } from '../../engine/ports/dataset-edits.ts';
@@ -123,4 +123,4 @@ async function patch(options: PatchOptions, context: RequestContext, wanted: Det
   context.empty(204);
 }
 
-const bytesOf = (metadata: DatasetMetadata): Buffer => Buffer.from(serialiseMetadata(metadata));
+const bytesOf = (metadata: DatasetMetadata): Buffer => Buffer.from(serializeMetadata(metadata));

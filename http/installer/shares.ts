@@ -26,7 +26,7 @@ import {
 } from '../../engine/ports/dataset-queries.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import { flattened, type Items, mapped } from '../../engine/runtime/items.ts';
-import { soundJsonBody } from '../kernel/bodies/body.ts';
+import { checkedJsonBody } from '../kernel/bodies/body.ts';
 import { Type, UserIdOutput } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { badRequest, forbidden } from '../kernel/pipeline/errors.ts';
@@ -61,8 +61,8 @@ interface SharesOptions extends OwnerEditOptions {
 const MAX_BODY_BYTES = 1024;
 
 export function shareRoutes(options: SharesOptions): readonly Route[] {
-  const readOffer = soundJsonBody(OfferInput, { maxBytes: MAX_BODY_BYTES, notAnObject: 422 });
-  const readReceipt = soundJsonBody(ReceiptInput, { maxBytes: MAX_BODY_BYTES, notAnObject: 422 });
+  const readOffer = checkedJsonBody(OfferInput, { maxBytes: MAX_BODY_BYTES, notAnObject: 422 });
+  const readReceipt = checkedJsonBody(ReceiptInput, { maxBytes: MAX_BODY_BYTES, notAnObject: 422 });
   const common = {
     method: 'PUT',
     access: 'user-or-admin',

@@ -60,7 +60,7 @@ export function pluginRoutes(host: HostedCalls, options: PluginRoutesOptions): r
   ): Route => ({
     method: 'POST',
     path,
-    ...(path.startsWith('/uninstall') ? { needsNoRoom: true } : {}),
+    ...(path.startsWith('/uninstall') ? { servedWhenFull: true } : {}),
     access: 'open',
     token: { secret: options.token, host: 'this plugin host', machine: 'plugin host token' },
     operationId: name,

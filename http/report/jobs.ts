@@ -189,7 +189,7 @@ async function requeue(context: RequestContext, parts: JobsParts): Promise<void>
 export function statusesRoute({ jobs }: { readonly jobs: Pick<ReportJobs, 'statuses'> }): Route {
   return {
     method: 'POST',
-    needsNoRoom: true,
+    servedWhenFull: true,
     path: '/statuses',
     access: 'user-or-guest',
     operationId: 'getReportStatuses',

@@ -1,7 +1,7 @@
 // What is found when a run died in between and the next one met with other circumstances. The simulation found these.
 
 import t from 'tap';
-import { serialiseMetadata } from '../../engine/model/metadata.ts';
+import { serializeMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
 import { transient } from '../../engine/runtime/failure.ts';
 import { PLASMO } from '../support/dataset-samples.ts';
@@ -23,7 +23,7 @@ async function installUnheard(world: LaneWorld, at: DatasetAddress): Promise<voi
 
 async function rename(world: LaneWorld, at: DatasetAddress, name: string): Promise<void> {
   const metadata = { ...world.dataset(at).metadata, name };
-  await world.store.put(objectKey(at, 'vdi-meta.json'), Buffer.from(serialiseMetadata(metadata)), {}, never);
+  await world.store.put(objectKey(at, 'vdi-meta.json'), Buffer.from(serializeMetadata(metadata)), {}, never);
 }
 
 t.test('metadata follow data that only their target knew of, when it was away at their update', async (t) => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import { revisionOf, type TargetId, type UserId } from '../../engine/model/ids.ts';
-import { serialiseMetadata } from '../../engine/model/metadata.ts';
+import { serializeMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey, objectKey } from '../../engine/model/object-key.ts';
 import type { FakeOutcome, FakePluginCall } from '../fakes/fake-plugin-client.ts';
 import { historyOf, newAddress, PLASMO, TOXO } from '../support/dataset-samples.ts';
@@ -100,7 +100,7 @@ const stories: Record<string, Story> = {
     begin: async (world, at) => {
       await world.finish();
       const metadata = { ...world.dataset(at).metadata, name: 'Other genes' };
-      await world.store.put(objectKey(at, 'vdi-meta.json'), Buffer.from(serialiseMetadata(metadata)), {}, never);
+      await world.store.put(objectKey(at, 'vdi-meta.json'), Buffer.from(serializeMetadata(metadata)), {}, never);
     },
   },
   'data that are installed again': {

@@ -4,7 +4,7 @@
 import t from 'tap';
 import { storedDatasets } from '../../actors/dataset/stored-dataset.ts';
 import type { UserId } from '../../engine/model/ids.ts';
-import { type DatasetMetadata, serialiseMetadata } from '../../engine/model/metadata.ts';
+import { type DatasetMetadata, serializeMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
 import type { ListFilter } from '../../engine/ports/dataset-queries.ts';
 import { PostgresSite } from '../support/postgres-site.ts';
@@ -70,7 +70,7 @@ t.test('a dropped cache schema is built anew', async (t) => {
   if (!renamed) throw new Error('no private dataset');
   const metadata = (await world.catalog.find(renamed.dataset, never))?.metadata;
   const document = { ...metadata, name: 'renamed' } as DatasetMetadata;
-  await world.store.put(objectKey(renamed, 'vdi-meta.json'), Buffer.from(serialiseMetadata(document)), {}, never);
+  await world.store.put(objectKey(renamed, 'vdi-meta.json'), Buffer.from(serializeMetadata(document)), {}, never);
   t.same(await world.finish(), []);
   t.same(await world.control.query('select name from control.dataset_meta where dataset_id = $1', [renamed.dataset]), [
     { name: 'renamed' },

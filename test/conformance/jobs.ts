@@ -224,8 +224,8 @@ export function jobsConformance(name: string, open: OpenJobs): void {
     await first.jobs.enqueue([request('import', 'd2'), request('sharing', 'd2')], signal);
     await addToCatalog('d3' as DatasetId, { name: 'one', version: '1.0' });
     await first.jobs.enqueue([request('import', 'd3'), request('sharing', 'd3')], signal);
-    const share = (awayTypes: readonly string[]) =>
-      first.jobs.completeAndFetch([], claimOf('sharing', 10, { awayTypes }), signal);
+    const share = (unreachableTypes: readonly string[]) =>
+      first.jobs.completeAndFetch([], claimOf('sharing', 10, { unreachableTypes }), signal);
     t.same(await share(['two:1.0']), []);
     t.same(datasets(await share(['one:1.0'])), ['d1'], 'an import goes first whatever the plugin does');
   });

@@ -100,12 +100,12 @@ export class JobTable {
     if (this.get(request.lane, request.dataset)?.state === 'queued') this.wake(request.lane);
   }
 
-  isClaimable(row: FakeJobRow, awayTypes: readonly string[] = []): boolean {
+  isClaimable(row: FakeJobRow, unreachableTypes: readonly string[] = []): boolean {
     if (row.state === 'dead' || !this.leases.isFree(row.dataset)) return false;
     if (row.state !== 'running' && row.runAt > this.clock.now()) return false;
     return LANES.every((lane) => {
       const other = this.get(lane, row.dataset);
-      return !other || laneRank(lane) >= laneRank(row.lane) || !holdsBack(other, awayTypes);
+      return !other || laneRank(lane) >= laneRank(row.lane) || !holdsBack(other, unreachableTypes);
     });
   }
 
@@ -126,9 +126,9 @@ export class JobTable {
 }
 
 /** A job that is dead, or waits because a target or its plugin is away, holds back nobody. */
-function holdsBack({ state, lane, type }: FakeJobRow, awayTypes: readonly string[]): boolean {
+function holdsBack({ state, lane, type }: FakeJobRow, unreachableTypes: readonly string[]): boolean {
   if (!['updateMeta', 'install', 'sharing'].includes(lane)) return state !== 'dead';
-  const waitsForPlugin = state === 'queued' && type !== undefined && awayTypes.includes(type);
+  const waitsForPlugin = state === 'queued' && type !== undefined && unreachableTypes.includes(type);
   return state !== 'dead' && state !== 'delayed' && !waitsForPlugin;
 }
 
@@ -150,7 +150,7 @@ export class FakeJobs implements Jobs {
     this.#table.leases.enter(this.#process, signal);
     for (const completion of done) this.#complete(completion);
     const open = this.#table.rows.filter(
-      (row) => row.lane === claim.lane && this.#table.isClaimable(row, claim.awayTypes),
+      (row) => row.lane === claim.lane && this.#table.isClaimable(row, claim.unreachableTypes),
     );
     const has = (types: readonly string[], row: FakeJobRow): boolean =>
       row.type !== undefined && types.includes(row.type);

@@ -54,11 +54,11 @@ export const WIRE: readonly PromiseRow[] = [
     promise: 'Every answer tells browsers not to guess its type, not to frame it, and not to tell where it was.',
     heldBy: [
       {
-        file: 'test/http/kernel/answers/standing-headers.test.ts',
+        file: 'test/http/kernel/answers/security-headers.test.ts',
         test: 'every answer says what browsers may not do with it',
       },
       {
-        file: 'test/http/kernel/answers/standing-headers.test.ts',
+        file: 'test/http/kernel/answers/security-headers.test.ts',
         test: 'a listener of TLS tells browsers to come back over TLS alone',
       },
     ],

@@ -4,7 +4,7 @@
 import { Readable } from 'node:stream';
 import { versionOf } from '../../actors/dataset/dataset-versions.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
-import { serialiseMetadata, serialiseShare } from '../../engine/model/metadata.ts';
+import { serialiseShare, serializeMetadata } from '../../engine/model/metadata.ts';
 import { fileKey, objectKey, shareKey } from '../../engine/model/object-key.ts';
 import { isDeleted } from '../../engine/model/status.ts';
 import type { DatasetEdit, EditableDataset } from '../../engine/ports/dataset-edits.ts';
@@ -189,7 +189,7 @@ export class Clients {
       if (isDeleted(now.state)) return undefined;
       this.#names.get(plan.dataset)?.push(given);
       const metadata = { ...plan.metadata, name };
-      const document = Buffer.from(serialiseMetadata(metadata));
+      const document = Buffer.from(serializeMetadata(metadata));
       const info = await process.ports.store.put(objectKey(plan, 'vdi-meta.json'), document, {}, signal);
       return [
         { set: 'metadata', metadata },

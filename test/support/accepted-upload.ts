@@ -1,7 +1,7 @@
 // An upload as a front end receives it, up to the 202, for the worlds of tests.
 
 import { versionOf } from '../../actors/dataset/dataset-versions.ts';
-import { type DatasetMetadata, serialiseMetadata } from '../../engine/model/metadata.ts';
+import { type DatasetMetadata, serializeMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, type FileFolder, fileKey, objectKey } from '../../engine/model/object-key.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { UploadSource, Uploads } from '../../engine/ports/uploads.ts';
@@ -40,7 +40,7 @@ export async function acceptUpload(
   const source: UploadSource = url
     ? { kind: 'url', url: url.href }
     : { kind: 'files', files: await putAll('raw', files) };
-  const stored = await put(objectKey(at, 'vdi-meta.json'), serialiseMetadata(metadata));
+  const stored = await put(objectKey(at, 'vdi-meta.json'), serializeMetadata(metadata));
   const accepted = {
     ...at,
     metadata,

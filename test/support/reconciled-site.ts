@@ -4,7 +4,7 @@ import { versionOf } from '../../actors/dataset/dataset-versions.ts';
 import { storedDataset } from '../../actors/dataset/stored-dataset.ts';
 import { Reconciler, type ReconcilerOrder } from '../../actors/reconciler/reconciler.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
-import { serialiseMetadata } from '../../engine/model/metadata.ts';
+import { serializeMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, type DatasetObject, datasetPrefix, objectKey } from '../../engine/model/object-key.ts';
 import type { IndexedDataset, InstalledDataset, TargetIndex } from '../../engine/ports/catalog.ts';
 import type { ControlState } from '../../engine/ports/install-target.ts';
@@ -64,7 +64,7 @@ export class ReconciledSite {
   }
 
   async put(at: DatasetAddress, objects: readonly DatasetObject[] = INSTALLED_OBJECTS): Promise<void> {
-    const metadata = serialiseMetadata(metadataOf(at.owner));
+    const metadata = serializeMetadata(metadataOf(at.owner));
     for (const object of objects)
       await this.store.put(objectKey(at, object), Buffer.from(object === 'vdi-meta.json' ? metadata : ''), {}, never);
   }

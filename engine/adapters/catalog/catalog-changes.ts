@@ -26,7 +26,7 @@ export function changeCtes(
     columns = { ...columns, ...parts.columns };
     ctes.push(...parts.ctes);
   }
-  if (distinct.every(({ set }) => OF_STEPS.has(set))) return [DATASET_IS_THERE, ...ctes];
+  if (distinct.every(({ set }) => INSTALL_STEP_CHANGES.has(set))) return [DATASET_EXISTS, ...ctes];
   // Without columns to set, the update still checks that the dataset exists.
   const assignments = Object.keys(columns).length > 0 ? columns : { row_version: 'row_version' };
   const set = Object.entries(assignments).map(([column, expression]) => `${column} = ${expression}`);
@@ -38,9 +38,9 @@ export function changeCtes(
 }
 
 /** Written by the steps of an install, so only by lanes: the most frequent writes. They do not change the dataset's own row. */
-const OF_STEPS: ReadonlySet<CatalogChange['set']> = new Set(['install', 'attempt', 'attemptOver']);
+const INSTALL_STEP_CHANGES: ReadonlySet<CatalogChange['set']> = new Set(['install', 'attempt', 'attemptOver']);
 /** Used instead of the update, which would write a new version of the dataset's row, with all its metadata, for nothing. */
-const DATASET_IS_THERE = `changed as materialized (
+const DATASET_EXISTS = `changed as materialized (
   select d.dataset_id from dataset d join fence f on d.dataset_id = f.dataset_id for key share of d)`;
 
 interface ChangeParts {

@@ -7,7 +7,7 @@ import {
   type FileEntry,
   originalOf,
   type Publication,
-  serialiseMetadata,
+  serializeMetadata,
 } from '../../model/metadata.ts';
 import type { DatasetAddress } from '../../model/object-key.ts';
 import { STORED_VISIBILITIES, type StoredVisibility } from '../../model/status.ts';
@@ -27,7 +27,7 @@ export function documentColumns(dataset: DatasetId, metadata: DatasetMetadata, p
     revision: parameters.add(revision, 'integer'),
     type_name: text(metadata.type.name),
     type_version: text(metadata.type.version),
-    metadata: parameters.add(storableJson(serialiseMetadata(metadata)), 'jsonb'),
+    metadata: parameters.add(storableJson(serializeMetadata(metadata)), 'jsonb'),
     visibility: text(storedVisibility(metadata.visibility)),
     name: text(metadata.name),
     project_name: text(metadata.projectName),

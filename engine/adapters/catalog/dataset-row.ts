@@ -105,7 +105,7 @@ function syncVersions(row: SyncColumns): Partial<Record<SyncPart, ObjectVersion>
   return versions;
 }
 
-// Reads metadata from the column that `serialiseMetadata` filled. This is a fast path. To keep the digits of user ids, the
+// Reads metadata from the column that `serializeMetadata` filled. This is a fast path. To keep the digits of user ids, the
 // general parser calls a reviver for every value, which took a third of a listing's time. A document that we wrote contains
 // only one user id, the owner, which the row also holds as text.
 

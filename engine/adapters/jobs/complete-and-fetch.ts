@@ -63,11 +63,20 @@ export async function completeAndFetchJobs(
   done: readonly JobCompletion[],
   claim: ClaimRequest & { readonly afterOwner: UserId | undefined },
 ): Promise<Fetched> {
-  const { lane, limit, crowdedTypes, blockedTypes, awayTypes = [] } = claim;
+  const { lane, limit, crowdedTypes, blockedTypes, unreachableTypes = [] } = claim;
   const { crowdedOwners = [], withheldOwners = [], afterOwner = null } = claim;
-  const rows = await repeatedAfterDeadlock(db, [
+  const rows = await retryOnDeadlock(db, [
     ...[instance, LEASE_TIME, CRASHES_ALONE, storableJson(JSON.stringify(done.map(completionOf)))],
-    ...[lane, Math.max(0, limit), crowdedTypes, blockedTypes, awayTypes, crowdedOwners, withheldOwners, afterOwner],
+    ...[
+      lane,
+      Math.max(0, limit),
+      crowdedTypes,
+      blockedTypes,
+      unreachableTypes,
+      crowdedOwners,
+      withheldOwners,
+      afterOwner,
+    ],
   ]);
   const claimed: ClaimedJob[] = [];
   for (const row of rows) {
@@ -77,7 +86,7 @@ export async function completeAndFetchJobs(
   return { claimed, blocked: false, nextDueMs: undefined };
 }
 
-async function repeatedAfterDeadlock(db: Sql, values: readonly unknown[]): Promise<(ClaimedRow | LastRow)[]> {
+async function retryOnDeadlock(db: Sql, values: readonly unknown[]): Promise<(ClaimedRow | LastRow)[]> {
   for (let attempts = 1; ; attempts++) {
     try {
       return await db.query<ClaimedRow | LastRow>(COMPLETE_AND_FETCH, values, 'complete-and-fetch');

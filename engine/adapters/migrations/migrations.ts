@@ -36,11 +36,11 @@ export function migrate(
   migrations: readonly Migration[],
   signal: AbortSignal,
 ): Promise<readonly number[]> {
-  return migrateTelling(db, schema, migrations, () => {}, signal);
+  return migrateWithProgress(db, schema, migrations, () => {}, signal);
 }
 
 /** Like {@link migrate}. After each migration it calls `tell` with the number applied so far, including earlier runs. */
-export async function migrateTelling(
+export async function migrateWithProgress(
   db: Postgres,
   schema: string,
   migrations: readonly Migration[],

@@ -4,7 +4,7 @@
 import { isObject, parseJson } from '../../model/json.ts';
 import { decodeDocument } from '../../model/utf8.ts';
 import { PLUGIN_FAULT_ATTEMPTS, type PluginFailure, type Validation } from '../../ports/plugin-client.ts';
-import { defect, Failure, transient, withoutInside } from '../../runtime/failure.ts';
+import { defect, Failure, transient, withoutInternals } from '../../runtime/failure.ts';
 
 export const CODE = {
   success: 200,
@@ -44,7 +44,7 @@ export function parseScriptError(text: string, where: string): PluginFailure {
   const { script, message, 'exit-code': code } = parseFields(text, where);
   const said = typeof message === 'string' ? message : '';
   const what = said || `script ${script ?? '(unnamed)'} ended with exit code ${code ?? 0}`;
-  return { kind: 'script-error', message: withoutInside(what) };
+  return { kind: 'script-error', message: withoutInternals(what) };
 }
 
 /** The body of a 500 may be anything, because a proxy may have written it. */

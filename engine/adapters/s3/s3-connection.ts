@@ -158,7 +158,7 @@ export async function textOf(response: IncomingMessage): Promise<string> {
 // message we keep only the error code: after a wrong signature, the message contains the access key and signatures.
 
 /** Errors that an operator has to fix. They count as transient, so that no job is given up in the meantime. */
-const TO_MEND: Readonly<Record<string, string>> = {
+const OPERATOR_FIXES: Readonly<Record<string, string>> = {
   AccessDenied: 'it refuses access; check that the user of accessToken may read, write, remove and list there',
   AccountProblem: 'it refuses the account of accessToken',
   AllAccessDisabled: 'it refuses all access',
@@ -202,8 +202,9 @@ class S3Code extends Error {
 export function s3Fault(error: unknown, what: string, status: number | undefined): unknown {
   if (error instanceof Failure) return error;
   const code = s3Code(error) ?? (status === undefined ? undefined : CODE_OF_STATUS[status]);
-  const toMend = code === undefined ? undefined : TO_MEND[code];
-  if (code !== undefined && toMend !== undefined) return away(`${what}: ${toMend} (${code})`, new S3Code(code));
+  const operatorFix = code === undefined ? undefined : OPERATOR_FIXES[code];
+  if (code !== undefined && operatorFix !== undefined)
+    return away(`${what}: ${operatorFix} (${code})`, new S3Code(code));
   if (AWAY_CODES.has(code ?? '') || (status !== undefined && AWAY_STATUS.has(status)))
     return away(`${what}: the store is busy or away (${code ?? `HTTP ${status}`})`);
   if (status === 404 && code === undefined) return away(`${what}: it answered 404 as no S3 store does; check server`);

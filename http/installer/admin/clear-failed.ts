@@ -9,7 +9,7 @@ import {
   type ClearRun,
   type FailedInstalls,
 } from '../../../engine/ports/process-control.ts';
-import { soundJsonBody } from '../../kernel/bodies/body.ts';
+import { checkedJsonBody } from '../../kernel/bodies/body.ts';
 import { Faults } from '../../kernel/input/faults.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
 import { conflict } from '../../kernel/pipeline/errors.ts';
@@ -64,11 +64,11 @@ const PATH = '/admin/rpc/installs/clear-failed';
 const MAX_BODY_BYTES = MAX_PLACES * 200;
 
 export function clearFailedRoutes({ failedInstalls }: ClearFailedOptions): readonly Route[] {
-  const read = soundJsonBody(ClearInput, { maxBytes: MAX_BODY_BYTES, notAnObject: 422 });
+  const read = checkedJsonBody(ClearInput, { maxBytes: MAX_BODY_BYTES, notAnObject: 422 });
   return [
     {
       method: 'POST',
-      needsNoRoom: true,
+      servedWhenFull: true,
       path: PATH,
       access: 'admin',
       operationId: 'clearFailedInstalls',

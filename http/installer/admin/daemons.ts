@@ -101,7 +101,7 @@ export function reconcileRoutes({ reconciler }: ReconcileOptions): readonly Rout
   return [
     {
       method: 'POST',
-      needsNoRoom: true,
+      servedWhenFull: true,
       path: RECONCILE_PATH,
       access: 'admin',
       operationId: 'reconcileDatasets',
@@ -165,7 +165,7 @@ export function pruneRoutes({ pruner, clock }: PruneOptions): readonly Route[] {
   return [
     {
       method: 'POST',
-      needsNoRoom: true,
+      servedWhenFull: true,
       path: PRUNE_PATH,
       access: 'admin',
       operationId: 'pruneDatasets',

@@ -139,7 +139,7 @@ interface JobRetryOptions {
 export function jobRetryRoute({ jobAdmin }: JobRetryOptions): Route {
   return {
     method: 'POST',
-    needsNoRoom: true,
+    servedWhenFull: true,
     path: '/admin/rpc/jobs/:id/retry',
     access: 'admin',
     operationId: 'retryJob',

@@ -35,7 +35,7 @@ export function processSettingsRoutes({ processSettings }: ProcessSettingsOption
   return [
     {
       method: 'POST',
-      needsNoRoom: true,
+      servedWhenFull: true,
       path: '/admin/rpc/config/reload',
       access: 'admin',
       operationId: 'reloadConfiguration',
@@ -57,7 +57,7 @@ export function processSettingsRoutes({ processSettings }: ProcessSettingsOption
     },
     {
       method: 'POST',
-      needsNoRoom: true,
+      servedWhenFull: true,
       path: '/admin/rpc/log/level',
       access: 'admin',
       operationId: 'setLogLevel',

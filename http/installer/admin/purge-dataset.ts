@@ -18,7 +18,7 @@ import type { InstallTarget } from '../../../engine/ports/install-target.ts';
 import type { JobAdmin, Jobs } from '../../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
-import { soundJsonBody } from '../../kernel/bodies/body.ts';
+import { checkedJsonBody } from '../../kernel/bodies/body.ts';
 import { Faults } from '../../kernel/input/faults.ts';
 import { Type, UserIdOutput } from '../../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
@@ -67,10 +67,10 @@ const WORK_MS = 15_000;
 const RETRY_SECONDS = 5;
 
 export function purgeDatasetRoute(options: PurgeDatasetOptions): Route {
-  const read = soundJsonBody(PurgeInput, { maxBytes: MAX_BODY_BYTES, notAnObject: 422 });
+  const read = checkedJsonBody(PurgeInput, { maxBytes: MAX_BODY_BYTES, notAnObject: 422 });
   return {
     method: 'POST',
-    needsNoRoom: true,
+    servedWhenFull: true,
     path: '/admin/rpc/object-store/purge-dataset',
     access: 'admin',
     operationId: 'purgeDataset',

@@ -5,7 +5,7 @@ import type { ApiVersion } from '../../../engine/model/api-version.ts';
 import { type DataTypes, typeKey } from '../../../engine/model/data-types.ts';
 import { targetId } from '../../../engine/model/ids.ts';
 import { isObject } from '../../../engine/model/json.ts';
-import { type DatasetMetadata, serialiseMetadata } from '../../../engine/model/metadata.ts';
+import { type DatasetMetadata, serializeMetadata } from '../../../engine/model/metadata.ts';
 import { quote } from '../../kernel/input/describe.ts';
 import { type FaultSink, Faults } from '../../kernel/input/faults.ts';
 import { compileForeignSchema, compileSchema, type SchemaCheck } from '../../kernel/input/json-schema.ts';
@@ -89,7 +89,7 @@ export class DetailsCheck {
 
   /** Checks the metadata document as it will be stored: its size, and the targets' own schemas. */
   checkDocument(metadata: DatasetMetadata, faults: Pick<FaultSink, 'add'>): void {
-    const text = serialiseMetadata(metadata);
+    const text = serializeMetadata(metadata);
     const size = Buffer.byteLength(text);
     if (size > MAX_DOCUMENT_BYTES)
       faults.add([], `the metadata come to ${size} bytes as they are stored; they may have ${MAX_DOCUMENT_BYTES}`);

@@ -7,7 +7,7 @@
 //                                                 the row for the sweep to find
 
 import type { Readable } from 'node:stream';
-import { type DatasetMetadata, type FileEntry, serialiseMetadata } from '../../../engine/model/metadata.ts';
+import { type DatasetMetadata, type FileEntry, serializeMetadata } from '../../../engine/model/metadata.ts';
 import {
   type DatasetAddress,
   datasetPrefix,
@@ -117,7 +117,7 @@ export class UploadSession {
   /** Puts the metadata, then makes the dataset exist. When it resolves, nothing of the upload can be lost. */
   async accept(received: ReceivedUpload, signal: AbortSignal): Promise<void> {
     await this.#open(signal);
-    const document = Buffer.from(serialiseMetadata(received.metadata));
+    const document = Buffer.from(serializeMetadata(received.metadata));
     const metaVersion = await this.#put(objectKey(this.address, 'vdi-meta.json'), document, signal);
     const eventId = await this.#ports.eventLog.nextEventId(signal);
     const { modified, etag } = metaVersion;

@@ -148,7 +148,7 @@ const WRITE_MS = 2_000;
 const AFTER_FAILURE_MS = 10_000;
 
 /** The function resolves when the profile is written, or when that failed. It writes a profile again only after a change. */
-export function profileMemory(
+export function profileRecorder(
   accounts: Pick<Accounts, 'remember'>,
   clock: Clock,
   log: Logger,

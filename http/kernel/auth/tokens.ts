@@ -57,7 +57,7 @@ export function tokenVerifier(settings: TokenSettings, keys: TokenKeys, clock: C
     requiredClaims: ['sub', 'exp'],
     ...(settings.audience === undefined ? {} : { audience: settings.audience }),
   };
-  const known = new TokenMemory();
+  const known = new TokenCache();
   return async (token) => {
     const nowMs = clock.now();
     const remembered = known.find(token, nowMs);
@@ -161,7 +161,7 @@ function subjectOf({ sub }: { readonly sub?: unknown }, token: string): string {
   return String((JSON.parse(decodeDocument(payload) ?? '', digits) as { sub?: unknown }).sub);
 }
 
-const BELIEVED_MS = 60_000;
+const CACHED_MS = 60_000;
 const MAX_KNOWN = 10_000;
 
 interface Known {
@@ -174,7 +174,7 @@ interface Known {
  * valid for a minute at most, and never after the token expires. So a key that its issuer withdraws may be accepted for another
  * minute. Refusals are not cached.
  */
-export class TokenMemory {
+export class TokenCache {
   /** Keyed by hash, because tokens may be long and should not stay in memory. Oldest first. */
   readonly #known = new Map<string, Known>();
 
@@ -190,7 +190,7 @@ export class TokenMemory {
   keep(token: string, caller: Caller, nowMs: number, expiresMs: number): void {
     const oldest = this.#known.keys().next();
     if (this.#known.size >= MAX_KNOWN && !oldest.done) this.#known.delete(oldest.value);
-    this.#known.set(hashOf(token), { caller, untilMs: Math.min(expiresMs, nowMs + BELIEVED_MS) });
+    this.#known.set(hashOf(token), { caller, untilMs: Math.min(expiresMs, nowMs + CACHED_MS) });
   }
 
   get size(): number {

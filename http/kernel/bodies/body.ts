@@ -65,7 +65,7 @@ export function jsonBody<Schema extends TSchema>(
 }
 
 /** Like {@link jsonBody}, for bodies that need no other checks: the reader throws the faults. */
-export function soundJsonBody<Schema extends TSchema>(
+export function checkedJsonBody<Schema extends TSchema>(
   schema: Schema,
   options: JsonBodyOptions = {},
 ): (request: IncomingMessage) => Promise<Static<Schema>> {

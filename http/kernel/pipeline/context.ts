@@ -61,28 +61,24 @@ export class RequestContext {
   readonly versionNamed: boolean;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
-  readonly #exchange: RequestScope;
+  readonly #scope: RequestScope;
   readonly #shared: SharedByAnswers;
 
-  constructor(
-    exchange: RequestScope,
-    shared: SharedByAnswers,
-    { caller, version, versionNamed, params, query }: Asked,
-  ) {
-    this.id = exchange.id;
-    this.request = exchange.request;
+  constructor(scope: RequestScope, shared: SharedByAnswers, { caller, version, versionNamed, params, query }: Asked) {
+    this.id = scope.id;
+    this.request = scope.request;
     this.caller = caller;
     this.version = version;
     this.versionNamed = versionNamed;
     this.params = params;
     this.query = query;
-    this.#exchange = exchange;
+    this.#scope = scope;
     this.#shared = shared;
   }
 
   /** For handlers that set headers or write the body themselves. */
   get response(): ServerResponse {
-    return this.#exchange.response;
+    return this.#scope.response;
   }
 
   /** Base URL under which the caller reaches the service, without trailing slash. */
@@ -92,16 +88,16 @@ export class RequestContext {
 
   /** Aborts when the client disconnects or the server gives up. */
   get signal(): AbortSignal {
-    return this.#exchange.signal;
+    return this.#scope.signal;
   }
 
   get log(): Logger {
-    return this.#exchange.log;
+    return this.#scope.log;
   }
 
   /** The trace context for calls on behalf of this request: in the caller's trace, or in a new one. */
   get traceparent(): Traceparent {
-    return this.#exchange.traceparent;
+    return this.#scope.traceparent;
   }
 
   /** A path parameter of the route's pattern. */
@@ -123,7 +119,7 @@ export class RequestContext {
 
   /** Adds fields to the row of this request in the audit trail. */
   concerns(concerned: Concerned): void {
-    this.#exchange.concerned = { ...this.#exchange.concerned, ...concerned };
+    this.#scope.concerned = { ...this.#scope.concerned, ...concerned };
   }
 
   get wantsBody(): boolean {

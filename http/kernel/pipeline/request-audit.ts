@@ -39,32 +39,32 @@ export class RequestAudit {
   }
 
   /** Called when the caller is admitted. The response will wait for its row, unless it is a refusal. */
-  admitted(exchange: RequestScope, route: Route, caller: Caller): void {
-    exchange.admitted = true;
+  admitted(scope: RequestScope, route: Route, caller: Caller): void {
+    scope.admitted = true;
     const kind = auditOf(route);
     if (kind !== 'change' && caller.kind !== 'admin') return;
-    exchange.response.hold((status) => {
+    scope.response.hold((status) => {
       if (outcomeOf(status) === 'refused') return undefined;
-      exchange.recorded = true;
-      return this.#options.trail.keep(this.#row(exchange, route, status));
+      scope.recorded = true;
+      return this.#options.trail.keep(this.#row(scope, route, status));
     });
   }
 
   /** Called when the response is sent, or never will be. */
-  ended(exchange: RequestScope): void {
-    const { route, response, admitted, recorded, clientGone } = exchange;
+  ended(scope: RequestScope): void {
+    const { route, response, admitted, recorded, clientGone } = scope;
     if (!route || recorded) return;
     const { trail } = this.#options;
-    const row = this.#row(exchange, route, response.headersSent ? response.statusCode : undefined);
-    const isOfInterest = auditOf(route) !== undefined || exchange.caller.kind === 'admin';
+    const row = this.#row(scope, route, response.headersSent ? response.statusCode : undefined);
+    const isOfInterest = auditOf(route) !== undefined || scope.caller.kind === 'admin';
     // A caller who was not admitted may try as often as they like, so these rows are counted.
     if (row.kind === 'refusal' || (isOfInterest && !admitted)) trail.refused(row);
     else if (isOfInterest) trail.add(clientGone ? { ...row, outcome: 'cut' } : row);
   }
 
-  #row(exchange: RequestScope, route: Route, status: number | undefined): AuditRow {
+  #row(scope: RequestScope, route: Route, status: number | undefined): AuditRow {
     const { service, isProxy, clock } = this.#options;
-    const { id, request, caller, admitted, params, concerned } = exchange;
+    const { id, request, caller, admitted, params, concerned } = scope;
     const ids = { ...params, ...concerned.records };
     const records = Object.fromEntries(Object.entries(ids).map(([name, value]) => [name, shortened(value)]));
     const dataset = concerned.dataset ?? (OF_DATASET.test(route.path) ? params.id : undefined);

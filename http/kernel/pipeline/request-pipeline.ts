@@ -15,8 +15,8 @@ import {
   corsHeaders,
   isForeign,
   preflightHeaders,
-  standingHeaders,
-} from '../answers/standing-headers.ts';
+  securityHeaders,
+} from '../answers/security-headers.ts';
 import { type AuthSettings, authenticate, type Caller } from '../auth/authenticate.ts';
 import { checkServiceToken } from '../auth/token-guesses.ts';
 import { discardBody } from '../bodies/body-stream.ts';
@@ -87,7 +87,7 @@ export class RequestPipeline {
     this.#shared = { url: options.url, lists: new Semaphore(LISTS_AT_ONCE) };
     this.#query = new QueryReader();
     this.#audit = new RequestAudit({ ...options.audit, clock: options.clock });
-    this.standing = standingHeaders({ tls: options.tls, subDomains: options.subDomains, framedBy: options.cors });
+    this.standing = securityHeaders({ tls: options.tls, subDomains: options.subDomains, framedBy: options.cors });
   }
 
   /**
@@ -103,37 +103,37 @@ export class RequestPipeline {
   ): Promise<void> {
     const { clock, metrics, log } = this.#options;
     const begun = clock.now();
-    const exchange = new RequestScope(randomUUID(), request, response, stopped, log);
+    const scope = new RequestScope(randomUUID(), request, response, stopped, log);
     if (mayContinue) continueWhenRead(request, response, mayContinue);
     metrics.begun();
     try {
-      await this.#answer(exchange);
+      await this.#answer(scope);
     } catch (error) {
-      await this.#fail(error, exchange);
+      await this.#fail(error, scope);
     }
-    this.#end(exchange, begun);
+    this.#end(scope, begun);
     if (!request.complete) await this.#discardRest(request);
   }
 
-  #end(exchange: RequestScope, begun: number): void {
+  #end(scope: RequestScope, begun: number): void {
     const { clock, metrics, log } = this.#options;
-    const { request, response, route } = exchange;
-    this.#audit.ended(exchange);
-    exchange[Symbol.dispose]();
+    const { request, response, route } = scope;
+    this.#audit.ended(scope);
+    scope[Symbol.dispose]();
     const seconds = (clock.now() - begun) / 1000;
     metrics.ended(route?.path ?? 'none', request.method ?? '', response.statusCode, seconds);
     if (log.isLevelEnabled('debug')) {
       // Never log the URL, because its query may contain a token.
       const about = { method: request.method, route: route?.path, status: response.statusCode, seconds };
-      exchange.log.debug(about, 'request');
+      scope.log.debug(about, 'request');
     }
   }
 
-  async #answer(exchange: RequestScope): Promise<void> {
-    const { request, response } = exchange;
+  async #answer(scope: RequestScope): Promise<void> {
+    const { request, response } = scope;
     const { auth, cors } = this.#options;
     const [path, search] = splitUrl(request.url ?? '/');
-    response.setHeader('x-request-id', exchange.id);
+    response.setHeader('x-request-id', scope.id);
     for (const [name, value] of Object.entries(this.standing)) response.setHeader(name, value);
     for (const [name, value] of corsHeaders(cors, request.headers.origin)) response.setHeader(name, value);
     if (this.draining) response.setHeader('connection', 'close');
@@ -141,25 +141,25 @@ export class RequestPipeline {
     if (request.method === 'OPTIONS') return this.#tellMethods(response, path);
     const found = this.#router.find(request.method ?? '', path);
     const { route } = found;
-    exchange.route = route;
-    exchange.params = found.params;
+    scope.route = route;
+    scope.params = found.params;
     if (this.draining && !this.#always.has(route)) throw stopping();
     const version = versionOf(request, this.#options.assumedApiVersion);
     response.setHeader(VERSION_HEADER, version);
     const parameters = new URLSearchParams(search);
     if (route.access === 'open') {
       if (route.method !== 'GET') this.#refuseForeign(request);
-      if (route.token) exchange.concerned = checkServiceToken(route.token, request, route, auth.guesses);
+      if (route.token) scope.concerned = checkServiceToken(route.token, request, route, auth.guesses);
     }
     const caller = await authenticate(route, request, parameters, auth, (known) => {
-      exchange.caller = known;
+      scope.caller = known;
     });
     if (caller.kind === 'admin' && caller.operator && route.method !== 'GET')
-      exchange.log.info(
+      scope.log.info(
         { operator: caller.operator.userId, method: route.method, route: route.path },
         'an operator asks for a change',
       );
-    return this.#call(exchange, found, version, parameters, caller);
+    return this.#call(scope, found, version, parameters, caller);
   }
 
   #refuseForeign(request: IncomingMessage): void {
@@ -170,20 +170,20 @@ export class RequestPipeline {
   }
 
   async #call(
-    exchange: RequestScope,
+    scope: RequestScope,
     { route, params }: Found,
     version: ApiVersion,
     parameters: URLSearchParams,
     caller: Caller,
   ): Promise<void> {
-    const { request, response } = exchange;
-    this.#audit.admitted(exchange, route, caller);
+    const { request, response } = scope;
+    this.#audit.admitted(scope, route, caller);
     parameters.delete('access_token');
     const query = this.#query.read(route, parameters);
     const lack = needsRoom(route) ? await this.#options.room?.lack() : undefined;
     if (lack !== undefined) throw unavailable(lack, FULL_RETRY_SECONDS);
     const asked = { caller, version, versionNamed: namesVersion(request), params, query };
-    await route.handler(new RequestContext(exchange, this.#shared, asked));
+    await route.handler(new RequestContext(scope, this.#shared, asked));
     await response.settled;
     if (!response.headersSent && !response.destroyed)
       throw defect(`the handler of ${nameOf(route)} ended without an answer`);
@@ -199,18 +199,18 @@ export class RequestPipeline {
     response.end();
   }
 
-  async #fail(thrown: unknown, exchange: RequestScope): Promise<void> {
-    const { request, response, id, log } = exchange;
+  async #fail(thrown: unknown, scope: RequestScope): Promise<void> {
+    const { request, response, id, log } = scope;
     await response.settled;
-    if (exchange.clientGone) {
+    if (scope.clientGone) {
       log.debug({ reason: messageOf(thrown) }, 'the client went away');
       return;
     }
     // Streams also fail with `aborted` because of each other, so we check ourselves whether we are stopping.
-    const isStopping = this.draining || exchange.signal.aborted;
+    const isStopping = this.draining || scope.signal.aborted;
     const error = isStopping && kindOf(thrown) === 'aborted' && !hasNoRoom(thrown) ? stopping() : toHttpError(thrown);
     if (error.code >= 500) {
-      const about = { err: error.cause ?? error, method: request.method, route: exchange.route?.path };
+      const about = { err: error.cause ?? error, method: request.method, route: scope.route?.path };
       log[error.code === 500 ? 'error' : isStopping ? 'info' : 'warn'](about, 'request failed');
     }
     try {

@@ -69,12 +69,12 @@ export interface Route {
   /** Accepts the token as `access_token` in the query (downloads by browsers). */
   readonly queryToken?: boolean;
   /** Served even while a disk is full, because it frees space or writes very little. GET and DELETE always are. */
-  readonly needsNoRoom?: true;
+  readonly servedWhenFull?: true;
   readonly handler: (context: RequestContext) => Promise<void>;
 }
 
-export const needsRoom = ({ method, needsNoRoom }: Route): boolean =>
-  method !== 'GET' && method !== 'DELETE' && needsNoRoom !== true;
+export const needsRoom = ({ method, servedWhenFull }: Route): boolean =>
+  method !== 'GET' && method !== 'DELETE' && servedWhenFull !== true;
 
 /** The kind under which responses of the route are recorded. Undefined = only refusals and reads by administrators are. */
 export function auditOf({ method, access, audit }: Pick<Route, 'method' | 'access' | 'audit'>): AuditKind | undefined {

@@ -31,7 +31,7 @@ export class Connection {
   /** The address whose limit it counts against; undefined for a proxy. */
   readonly peer: string | undefined;
   /** When a check first found it idle. */
-  restsFrom: number | undefined;
+  idleSince: number | undefined;
   /** The current or last request; undefined before the first. */
   #latest: Exchanged | undefined;
   readonly #waiting: Waiting[] = [];
@@ -48,7 +48,7 @@ export class Connection {
     return this.#latest === undefined;
   }
 
-  get isResting(): boolean {
+  get isIdle(): boolean {
     return this.#latest?.response.closed === true;
   }
 
@@ -81,7 +81,7 @@ export class Connection {
    */
   take(exchanged: Exchanged, serve: () => void, mostWaiting: number): boolean {
     if (!this.isBusy) {
-      this.restsFrom = undefined;
+      this.idleSince = undefined;
       this.#latest = exchanged;
       serve();
       return true;

@@ -107,7 +107,7 @@ export class Connections {
   }
 
   /** Called at the idle timeout. Closes the connection unless a request is being served that does not wait for the client. */
-  stoodStill(socket: Socket): void {
+  onIdleTimeout(socket: Socket): void {
     const connection = this.#bySocket.get(socket);
     if (connection?.isBusy && !connection.waitsForClient) socket.setTimeout(this.#limits.idleTimeoutMs);
     else socket.destroy();
@@ -191,7 +191,7 @@ export class Connections {
     const now = clock.now();
     this.#unsent = 0;
     for (const connection of this.#all) {
-      if (connection.isResting) connection.restsFrom ??= now;
+      if (connection.isIdle) connection.idleSince ??= now;
       else if (!connection.moves(now, this.#limits)) this.#cut(connection, 'slow');
       this.#unsent += connection.unsent;
     }
@@ -202,7 +202,7 @@ export class Connections {
 /** The connection with the lowest value is replaced first: by kind, then the longest idle one. Infinity if it is in use. */
 function useOf(connection: Connection, now: number): number {
   const ofKind = (kind: number, idleMs: number): number => kind + 1 / (1 + Math.max(0, idleMs));
-  if (connection.isResting) return ofKind(0, now - (connection.restsFrom ?? now));
+  if (connection.isIdle) return ofKind(0, now - (connection.idleSince ?? now));
   if (connection.isOpening) return ofKind(2, now - connection.acceptedAt);
   const stalledMs = connection.stalledFor(now);
   return stalledMs >= STALLED_MS ? ofKind(4, stalledMs) : Number.POSITIVE_INFINITY;

@@ -77,7 +77,7 @@ export class HttpServer extends Actor {
     this.#server.closeIdleConnections = () => this.#connections.closeUnused();
     this.#server.on('connection', (socket: Socket) => this.#connections.add(socket));
     if (tls) this.#server.on('secureConnection', (socket: Socket) => this.#connections.secured(socket));
-    this.#server.on('timeout', (socket: Socket) => this.#connections.stoodStill(socket));
+    this.#server.on('timeout', (socket: Socket) => this.#connections.onIdleTimeout(socket));
     this.#server.on('clientError', (error, socket) => this.#refuse(error, socket));
     this.#server.on('request', (request, response) => this.#arrived(request, response));
     this.#server.on('checkExpectation', (request, response) => this.#arrived(request, response));

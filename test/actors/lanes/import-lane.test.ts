@@ -1,5 +1,5 @@
 import t from 'tap';
-import { serialiseManifest, serialiseMetadata } from '../../../engine/model/metadata.ts';
+import { serialiseManifest, serializeMetadata } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
 import { defect, transient } from '../../../engine/runtime/failure.ts';
 import type { FakeOutcome } from '../../fakes/fake-plugin-client.ts';
@@ -222,7 +222,7 @@ t.test('an upload under way is not registered from its objects', async (t) => {
   await world.uploads.begin(at, 1, 1e9, never);
   await world.store.put(
     objectKey(at, 'vdi-meta.json'),
-    Buffer.from(serialiseMetadata(metadataOf(at.owner))),
+    Buffer.from(serializeMetadata(metadataOf(at.owner))),
     {},
     never,
   );
@@ -271,6 +271,6 @@ async function putDataset(world: LaneWorld, at: DatasetAddress): Promise<void> {
   const manifest = serialiseManifest({ rawUploads: [{ name: 'a.txt', size: 1 }], installReady: [] });
   await world.store.put(objectKey(at, 'vdi-manifest.json'), Buffer.from(manifest), {}, never);
   await world.store.put(objectKey(at, 'import-ready.zip'), await zipOf({ 'a.txt': 'a' }), {}, never);
-  const metadata = serialiseMetadata(metadataOf(at.owner, { installTargets: [PLASMO] }));
+  const metadata = serializeMetadata(metadataOf(at.owner, { installTargets: [PLASMO] }));
   await world.store.put(objectKey(at, 'vdi-meta.json'), Buffer.from(metadata), {}, never);
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import type { TargetId, UserId } from '../../../engine/model/ids.ts';
-import { serialiseMetadata } from '../../../engine/model/metadata.ts';
+import { serializeMetadata } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey, SHARE_OBJECTS, shareKey } from '../../../engine/model/object-key.ts';
 import type { StoredShare } from '../../../engine/ports/catalog.ts';
 import { aborted, defect, transient } from '../../../engine/runtime/failure.ts';
@@ -330,7 +330,7 @@ t.test('a dataset that the cache does not know is registered and shared, one wit
   for (const known of [true, false]) {
     const at = newAddress();
     await world.store.put(objectKey(at, 'import-ready.zip'), Buffer.from('zip'), {}, never);
-    const metadata = Buffer.from(serialiseMetadata(metadataOf(at.owner)));
+    const metadata = Buffer.from(serializeMetadata(metadataOf(at.owner)));
     if (known) await world.store.put(objectKey(at, 'vdi-meta.json'), metadata, {}, never);
     await world.share(at, { recipient: ANN, ...GRANTED });
     for (const row of world.jobs.rows) world.jobs.remove(row);

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type DatasetMetadata, serialiseMetadata } from '../../../engine/model/metadata.ts';
+import { type DatasetMetadata, serializeMetadata } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey, objectKey } from '../../../engine/model/object-key.ts';
 import { rejected, transient } from '../../../engine/runtime/failure.ts';
 import { newAddress, PLASMO, TOXO } from '../../support/dataset-samples.ts';
@@ -236,7 +236,7 @@ t.test('a dataset that the cache does not know is registered before its import',
   const archive = await world.store.get(objectKey(other, 'import-ready.zip'), undefined, never);
   const metadata = { ...world.dataset(other).metadata, owner: at.owner };
   await world.store.put(objectKey(at, 'import-ready.zip'), archive?.body ?? Buffer.alloc(0), {}, never);
-  await world.store.put(objectKey(at, 'vdi-meta.json'), Buffer.from(serialiseMetadata(metadata)), {}, never);
+  await world.store.put(objectKey(at, 'vdi-meta.json'), Buffer.from(serializeMetadata(metadata)), {}, never);
   world.jobs.enqueue({ lane: 'updateMeta', ...at, eventId: 9, source: 'full-reconciler' });
   const { process, job } = await claimed(world, 'updateMeta');
   t.same(await process.perform(job), { kind: 'done' });
@@ -284,5 +284,5 @@ t.test('an update whose lease was taken over changes no status and is given back
 
 async function putMetadata(world: LaneWorld, at: DatasetAddress, more: Partial<DatasetMetadata>): Promise<void> {
   const metadata = { ...world.dataset(at).metadata, ...more };
-  await world.store.put(objectKey(at, 'vdi-meta.json'), Buffer.from(serialiseMetadata(metadata)), {}, never);
+  await world.store.put(objectKey(at, 'vdi-meta.json'), Buffer.from(serializeMetadata(metadata)), {}, never);
 }

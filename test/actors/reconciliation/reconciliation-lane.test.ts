@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { storedDataset } from '../../../actors/dataset/stored-dataset.ts';
 import { decide, type Verdict } from '../../../actors/reconciler/reconciler-decision.ts';
 import { revisionOf, type TargetId, type UserId } from '../../../engine/model/ids.ts';
-import { serialiseMetadata, serialiseShare } from '../../../engine/model/metadata.ts';
+import { serialiseShare, serializeMetadata } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey, objectKey, shareKey } from '../../../engine/model/object-key.ts';
 import type { CatalogChange } from '../../../engine/ports/catalog.ts';
 import type { ControlState } from '../../../engine/ports/install-target.ts';
@@ -94,7 +94,7 @@ const states: Readonly<Record<string, State>> = {
     const at = newAddress();
     await world.uploads.begin(at, 100, 1e9, never);
     await put(world, fileKey(at, 'raw', 'genes.txt'), 'PF3D7');
-    await put(world, objectKey(at, 'vdi-meta.json'), serialiseMetadata(metadataOf(at.owner)));
+    await put(world, objectKey(at, 'vdi-meta.json'), serializeMetadata(metadataOf(at.owner)));
     await world.finish();
     return at;
   },

@@ -8,7 +8,7 @@ import {
   publicOutcome,
   rejected,
   transient,
-  withoutInside,
+  withoutInternals,
 } from '../../../engine/runtime/failure.ts';
 
 t.test('the kind of anything thrown', async (t) => {
@@ -62,7 +62,7 @@ const WORDED: readonly (readonly [string, string])[] = [
 ];
 
 t.test('where things are inside is not said', async (t) => {
-  for (const [inside, told] of WORDED) t.equal(withoutInside(inside), told);
+  for (const [inside, told] of WORDED) t.equal(withoutInternals(inside), told);
 });
 
 t.test('what is about the user’s own data is said as it is', async (t) => {

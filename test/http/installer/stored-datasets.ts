@@ -2,7 +2,7 @@
 
 import type { Postgres } from '../../../engine/adapters/postgres/postgres.ts';
 import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
-import { type DatasetMetadata, serialiseMetadata } from '../../../engine/model/metadata.ts';
+import { type DatasetMetadata, serializeMetadata } from '../../../engine/model/metadata.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
 import { metadataOf, newDataset, newUser } from '../../support/dataset-samples.ts';
 import { type App, type AppOptions, installerApp, type Teardown } from './installer-app.ts';
@@ -27,7 +27,7 @@ export async function add(
   await app.uploads.begin(at, 0, 1e9, signal);
   const stored = metadataOf(owner, metadata);
   const key = objectKey(at, 'vdi-meta.json');
-  const { modified, etag } = await app.store.put(key, Buffer.from(serialiseMetadata(stored)), {}, signal);
+  const { modified, etag } = await app.store.put(key, Buffer.from(serializeMetadata(stored)), {}, signal);
   await app.uploads.accept(
     {
       ...at,

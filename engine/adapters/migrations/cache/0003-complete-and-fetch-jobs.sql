@@ -9,8 +9,8 @@ create function complete_and_fetch_jobs(
   -- Array of {id, dataset, token, outcome, delay_ms, counted, failure, message}. Outcomes: done, retry, requeue, crash, dead.
   completions jsonb,
   its_lane text, max_claims bigint,
-  -- Types and owners to claim only when no others wait, and those not to claim at all. `types_away`: see holds_back.
-  types_last text[], types_not text[], types_away text[], owners_last numeric[], owners_not numeric[],
+  -- Types and owners to claim only when no others wait, and those not to claim at all. `unreachable_types`: see holds_back.
+  types_last text[], types_not text[], unreachable_types text[], owners_last numeric[], owners_not numeric[],
   -- When some owners are restricted, the others take turns, beginning with the owner after this one.
   owners_after numeric)
 returns table (
@@ -94,7 +94,7 @@ begin
             and (l.holder is null or l.expires_at <= now()
               or (l.holder <> me and l.holder not in (select a.id from alive_instance a)))
             and not exists (select from job lower where lower.dataset_id = j.dataset_id and lower.rank < j.rank
-              and holds_back(lower.state, lower.lane, lower.type, types_away) offset 0)
+              and holds_back(lower.state, lower.lane, lower.type, unreachable_types) offset 0)
           for update of j skip locked) found
         limit case when its_owner is null or its_owner = any(owners_last) then room else (room + 1) / 2 end),
       taken as ( -- Of the processes that claim the same dataset, one gets the lease, decided on the row as it is now.

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { migrate, migrateTelling } from '../../../../engine/adapters/migrations/migrations.ts';
+import { migrate, migrateWithProgress } from '../../../../engine/adapters/migrations/migrations.ts';
 import { openDatabase } from '../../../support/database.ts';
 
 const signal = new AbortController().signal;
@@ -22,7 +22,7 @@ t.test('how many are applied is told after each, earlier ones included', async (
   await migrate(db, 'cache', [first], signal);
   const told: number[] = [];
   const tell = (applied: number): void => void told.push(applied);
-  t.same(await migrateTelling(db, 'cache', [first, second], tell, signal), [2]);
+  t.same(await migrateWithProgress(db, 'cache', [first, second], tell, signal), [2]);
   t.same(told, [1, 2]);
 });
 

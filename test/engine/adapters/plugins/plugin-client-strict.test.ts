@@ -5,7 +5,7 @@ import t from 'tap';
 import { PluginHttp } from '../../../../engine/adapters/plugins/plugin-http.ts';
 import { pluginMetadata } from '../../../../engine/adapters/plugins/plugin-http-requests.ts';
 import type { DatasetId } from '../../../../engine/model/ids.ts';
-import { type DatasetMetadata, parseMetadata, serialiseMetadata } from '../../../../engine/model/metadata.ts';
+import { type DatasetMetadata, parseMetadata, serializeMetadata } from '../../../../engine/model/metadata.ts';
 import { strictServer } from '../../../compatibility/plugins/strict-server.ts';
 import {
   PLUGIN_TARGET,
@@ -93,7 +93,7 @@ t.test('what is known reaches the plugin unchanged, and nothing else does', asyn
   };
   const text = pluginMetadata(foreign as unknown as DatasetMetadata);
   const { hostOrganism: _none, ...rest } = FULL;
-  t.strictSame(parseMetadata(text, 'sent'), parseMetadata(serialiseMetadata(rest as DatasetMetadata), 'kept'));
+  t.strictSame(parseMetadata(text, 'sent'), parseMetadata(serializeMetadata(rest as DatasetMetadata), 'kept'));
   t.notMatch(text, /firstPublished|ofAnotherInstaller|ours|null/);
   t.notMatch(text, /\n/);
 });
@@ -109,7 +109,7 @@ t.test('what fits into 16 KiB without blanks is not sent with more', async (t) =
     isPrimary: n === 0,
   }));
   const metadata = { ...PUBLISHED, contacts };
-  t.ok(Buffer.byteLength(serialiseMetadata(metadata)) > 16_384, 'as it is stored it has more');
+  t.ok(Buffer.byteLength(serializeMetadata(metadata)) > 16_384, 'as it is stored it has more');
   const call = { eventId: 1, dataset: 'ds1' as DatasetId, target: PLUGIN_TARGET, metadata, properties: [] };
   t.match(await client.installMeta(call, signal), { kind: 'success' });
   const [{ bytes, fault } = {}] = calls;

@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { targetId } from '../../../../engine/model/ids.ts';
-import { parseMetadata, serialiseMetadata } from '../../../../engine/model/metadata.ts';
+import { parseMetadata, serializeMetadata } from '../../../../engine/model/metadata.ts';
 import { InstallTargets } from '../../../../http/installer/install-targets.ts';
 import { CreateDetails } from '../../../../http/installer/metadata/create-details.ts';
 import { DetailsCheck } from '../../../../http/installer/metadata/details-check.ts';
@@ -45,7 +45,7 @@ t.test('the stored metadata hold the list of dependencies, whatever was sent', a
     if (!details) throw new Error('refused');
     const metadata = metadataFromDetails(details, origin);
     t.same(metadata.dependencies, [], JSON.stringify(value));
-    t.match(JSON.parse(serialiseMetadata(metadata)), { dependencies: [] });
+    t.match(JSON.parse(serializeMetadata(metadata)), { dependencies: [] });
     const change = { path: ['name'] as const, at: ['name', 'value'], value: 'Other genes' };
     t.same(patchedMetadata(metadata, { name: 'Other genes' }, [change], new Date()).dependencies, [], 'and patched');
   }

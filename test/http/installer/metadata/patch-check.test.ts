@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { ApiVersion } from '../../../../engine/model/api-version.ts';
 import { targetId } from '../../../../engine/model/ids.ts';
-import { type DatasetMetadata, parseMetadata, serialiseMetadata } from '../../../../engine/model/metadata.ts';
+import { type DatasetMetadata, parseMetadata, serializeMetadata } from '../../../../engine/model/metadata.ts';
 import { InstallTargets } from '../../../../http/installer/install-targets.ts';
 import { DetailsCheck } from '../../../../http/installer/metadata/details-check.ts';
 import { PatchCheck } from '../../../../http/installer/metadata/patch-check.ts';
@@ -209,7 +209,7 @@ t.test('faults that were there before do not stand in the way, unless the patch 
 });
 
 t.test('fields that are not ours are kept, at every level', async (t) => {
-  const text = serialiseMetadata(plain({ datasetCharacteristics: { studyType: 'x' }, sourceUrl: 'https://x.org/a' }))
+  const text = serializeMetadata(plain({ datasetCharacteristics: { studyType: 'x' }, sourceUrl: 'https://x.org/a' }))
     .replace('"studyType"', '"ownField": {"deep": [1]}, "studyType"')
     .replace('{', '{"own": "kept",');
   const stored = parseMetadata(text, 'test');
@@ -323,7 +323,7 @@ t.test('a target’s own schema judges what changes, and last', async (t) => {
 
 t.test('patches cannot make a document larger than plugins take', async (t) => {
   const MAX = 960 * 1024;
-  const sizeOf = (document: unknown): number => Buffer.byteLength(serialiseMetadata(document as DatasetMetadata));
+  const sizeOf = (document: unknown): number => Buffer.byteLength(serializeMetadata(document as DatasetMetadata));
   const stored = plain({ dataDisclaimer: 'x'.repeat(500_000), description: 'y' });
   const room = MAX - sizeOf(stored) + 1;
   const full = patched(stored, { description: value('y'.repeat(room)) });

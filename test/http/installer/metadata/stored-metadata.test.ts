@@ -1,5 +1,5 @@
 import t from 'tap';
-import { parseMetadata, serialiseMetadata } from '../../../../engine/model/metadata.ts';
+import { parseMetadata, serializeMetadata } from '../../../../engine/model/metadata.ts';
 import { metadataFromDetails } from '../../../../http/installer/metadata/stored-metadata.ts';
 import { OWNER, soundDetails } from '../installation.ts';
 
@@ -76,5 +76,5 @@ t.test('optional fields without content are left out', async (t) => {
 
 t.test('the document reads back as it was made', async (t) => {
   const metadata = metadataFromDetails({ ...soundDetails(), visibility: 'controlled' }, { ...origin, sourceUrl: 'u' });
-  t.strictSame(parseMetadata(serialiseMetadata(metadata), 'here'), metadata);
+  t.strictSame(parseMetadata(serializeMetadata(metadata), 'here'), metadata);
 });

@@ -6,7 +6,7 @@ import { fetch } from 'undici';
 import type { UserId } from '../../../../engine/model/ids.ts';
 import type { Profile } from '../../../../engine/ports/access-people.ts';
 import { silentLogger } from '../../../../engine/runtime/log.ts';
-import { type Caller, profileMemory } from '../../../../http/kernel/auth/authenticate.ts';
+import { type Caller, profileRecorder } from '../../../../http/kernel/auth/authenticate.ts';
 import { checkServiceToken } from '../../../../http/kernel/auth/token-guesses.ts';
 import { VirtualClock } from '../../../fakes/virtual-clock.ts';
 import { ADMIN, bearer, httpApp, patientGuesses, route } from '../../http-app.ts';
@@ -134,7 +134,7 @@ function setup() {
       await state.answer();
     },
   };
-  return { written, state, clock, remember: profileMemory(accounts, clock, silentLogger()) };
+  return { written, state, clock, remember: profileRecorder(accounts, clock, silentLogger()) };
 }
 
 t.test('a profile is written once until it changes', async (t) => {

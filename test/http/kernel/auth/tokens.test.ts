@@ -6,7 +6,7 @@ import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import t, { type Test } from 'tap';
 import type { Caller } from '../../../../http/kernel/auth/authenticate.ts';
 import { issueToken, newKeyPair } from '../../../../http/kernel/auth/local-issuer.ts';
-import { TokenMemory, tokenVerifier } from '../../../../http/kernel/auth/tokens.ts';
+import { TokenCache, tokenVerifier } from '../../../../http/kernel/auth/tokens.ts';
 import { HttpError } from '../../../../http/kernel/pipeline/errors.ts';
 import { VirtualClock } from '../../../fakes/virtual-clock.ts';
 
@@ -226,7 +226,7 @@ t.test('a key set without end is given up', async (t) => {
 const caller = (id: string): Caller => ({ kind: 'admin', id }) as never;
 
 t.test('a token is believed for a minute, and not after it expires', async (t) => {
-  const memory = new TokenMemory();
+  const memory = new TokenCache();
   memory.keep('long', caller('1'), 1_000, 10_000_000);
   memory.keep('short', caller('2'), 1_000, 5_000);
   t.strictSame(memory.find('long', 60_999), caller('1'));
@@ -238,7 +238,7 @@ t.test('a token is believed for a minute, and not after it expires', async (t) =
 });
 
 t.test('of too many the oldest is forgotten', async (t) => {
-  const memory = new TokenMemory();
+  const memory = new TokenCache();
   for (let n = 0; n < 10_001; n++) memory.keep(`t${n}`, caller(String(n)), 0, 100_000);
   t.equal(memory.size, 10_000);
   t.equal(memory.find('t0', 1), undefined);

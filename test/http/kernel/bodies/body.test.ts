@@ -2,12 +2,12 @@ import { Readable } from 'node:stream';
 import t from 'tap';
 import { fetch } from 'undici';
 import {
+  checkedJsonBody,
   jsonBody,
   mediaType,
   parseJsonText,
   readBytes,
   readJson,
-  soundJsonBody,
 } from '../../../../http/kernel/bodies/body.ts';
 import { Type } from '../../../../http/kernel/openapi/schema-node.ts';
 import { httpApp, route } from '../../http-app.ts';
@@ -73,7 +73,7 @@ t.test('a JSON body is held against its schema, and nulls count as absent', asyn
     { name: Type.String(), inner: Type.Optional(Type.Object({ size: Type.Optional(Type.Integer()) })) },
     { additionalProperties: false },
   );
-  const [read, readSound] = [jsonBody(schema), soundJsonBody(schema, { maxBytes: 100, notAnObject: 422 })];
+  const [read, readSound] = [jsonBody(schema), checkedJsonBody(schema, { maxBytes: 100, notAnObject: 422 })];
   const post = { method: 'POST' } as const;
   const app = await httpApp(t, [
     route(

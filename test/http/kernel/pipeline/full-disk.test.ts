@@ -8,7 +8,10 @@ const LACK = 'the disk of the object store has 5 bytes free; writes stop below 1
 t.test('what would write is refused with 503 while a disk is full, and taken again by itself', async (t) => {
   let lack: string | undefined = LACK;
   const served = METHODS.map((method) => route('/x', 'admin', async (context) => context.empty(204), { method }));
-  const prune = route('/prune', 'admin', async (context) => context.empty(204), { method: 'POST', needsNoRoom: true });
+  const prune = route('/prune', 'admin', async (context) => context.empty(204), {
+    method: 'POST',
+    servedWhenFull: true,
+  });
   const app = await httpApp(t, [...served, prune], { room: { lack: async () => lack } });
   const call = async (method: string, path = '/x', token = ADMIN) => {
     const response = await fetch(app.url + path, { method, headers: { 'admin-token': token } });

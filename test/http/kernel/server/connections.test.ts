@@ -33,7 +33,7 @@ async function watched(t: Test, limits = LIMITS) {
   );
   let count = 0;
   server.on('served', () => count++);
-  server.on('timeout', (socket: Socket) => connections.stoodStill(socket));
+  server.on('timeout', (socket: Socket) => connections.onIdleTimeout(socket));
   t.teardown(() => {
     server.close();
     connections.closeAll();

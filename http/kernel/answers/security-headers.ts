@@ -12,7 +12,7 @@ interface StandingSettings {
 
 const YEAR_SECONDS = 365 * 24 * 60 * 60;
 
-export function standingHeaders({ tls, subDomains, framedBy }: StandingSettings): Readonly<Record<string, string>> {
+export function securityHeaders({ tls, subDomains, framedBy }: StandingSettings): Readonly<Record<string, string>> {
   return {
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
