@@ -100,7 +100,7 @@ export function takeEvents(
   );
 }
 
-// A child that runs a consumer for as long as it lives: the event router, the event intake, the lease keeper. Its signal
+// A child that runs a consumer for as long as it lives: the event router, the event intake, the lease renewer. Its signal
 // aborts when it must take nothing new; a batch in progress is then not acknowledged and is delivered again. A consumer that
 // other children need until they have ended stops at `stop` instead of `quiet`.
 
