@@ -65,12 +65,12 @@ const setLevel: SetValue = (value, terms) => {
   const level = RESTRICTION_LEVELS.find((one) => one === value);
   return level
     ? { ...terms, restrictionLevel: level }
-    : `is ${describeValue(value)}; allowed are ${RESTRICTION_LEVELS.map(quote).join(', ')}`;
+    : `is ${describeValue(value)}; allowed: ${RESTRICTION_LEVELS.map(quote).join(', ')}`;
 };
 
 const setStatus: SetValue = (value, terms) => {
   const status = REQUEST_STATUSES.find((one) => one === value);
-  if (!status) return `is ${describeValue(value)}; allowed are ${REQUEST_STATUSES.map(quote).join(', ')}`;
+  if (!status) return `is ${describeValue(value)}; allowed: ${REQUEST_STATUSES.map(quote).join(', ')}`;
   if (mayBecome(terms.approvalStatus, status)) return { ...terms, approvalStatus: status };
   return `is ${describeValue(value)}; a request that is ${terms.approvalStatus} cannot become that`;
 };

@@ -171,7 +171,7 @@ t.test('access import adds and replaces datasets, all or none, and says what is 
   t.equal(faulty.code, 1);
   for (const sentence of [
     /catalogue\.yaml:3:\d+: datasets\[1\]\.restrictionLevel is 'open'/,
-    /catalogue\.yaml:4:\d+: datasets\[2\]\.datasetId may have letters/,
+    /catalogue\.yaml:4:\d+: datasets\[2\]\.datasetId may contain only letters/,
     /catalogue\.yaml:5:\d+: datasets\[3\]\.datasetId is already used by datasets\[0\]/,
   ])
     t.match(faulty.stderr, sentence);

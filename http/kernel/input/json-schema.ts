@@ -98,7 +98,7 @@ function report(error: ErrorObject, root: unknown, faults: Pick<Faults, 'add'>):
     case 'enum':
       faults.add(
         path,
-        `is ${describeValue(error.data)}; allowed are ${(schema.enum as unknown[]).map(quote).join(', ')}`,
+        `is ${describeValue(error.data)}; allowed: ${(schema.enum as unknown[]).map(quote).join(', ')}`,
       );
       return;
     case 'minLength':

@@ -149,7 +149,7 @@ t.test('bad input is named', async (t) => {
   const wrong = await put(owner, at, friend, 'offer', 'accept');
   t.strictSame(
     [wrong.status, (wrong.body as { errors: unknown }).errors],
-    [422, { general: [], byKey: { action: ["is 'accept'; allowed are 'grant', 'revoke'"] } }],
+    [422, { general: [], byKey: { action: ["is 'accept'; allowed: 'grant', 'revoke'"] } }],
   );
   t.equal((await put(owner, at, friend, 'offer', undefined)).status, 422);
   t.equal((await put(owner, at, friend, 'receipt', 'grant')).status, 422);

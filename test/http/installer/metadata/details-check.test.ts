@@ -252,7 +252,7 @@ t.test('reports every fault at once', async (t) => {
       name: ['has 1 character; text of 3 to 1024 characters is required'],
       'funding[0].agency': ['is missing; text of 3 to 256 characters is required'],
       'funding[0].awardNumber': ['is missing; text of 3 to 64 characters is required'],
-      visibility: ["is 'secret'; allowed are 'private', 'protected', 'public', 'controlled'"],
+      visibility: ["is 'secret'; allowed: 'private', 'protected', 'public', 'controlled'"],
       'installTargets[0]': [
         "is 'Nowhere'; install targets are PlainSite, GenomeSite, VectorSite, MicrobeSite, ClinicSite",
       ],
