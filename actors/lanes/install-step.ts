@@ -3,7 +3,7 @@
 // after the control DB has it. An intermediate status is mirrored together with the attempt, in one write.
 //
 //   due --running--> complete | failed-validation | missing-dependency | failed-installation   (over)
-//                 -> queued 'try n of 12: reason'                                              (waiting)
+//                 -> queued 'attempt n of 12: reason'                                              (waiting)
 //   `running` without a lease was left by an attempt that crashed: due again, for data after an uninstall.
 //   If the first call did not reach the plugin, nothing has begun: its marks (`started`, `running`) are removed,
 //   and no uninstall is needed.
