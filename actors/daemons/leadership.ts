@@ -16,7 +16,7 @@ import { Notifier, unlessAborted } from '../../engine/runtime/wait.ts';
 import { LEASE_TIMES, type LeaseTimes } from '../jobs/lease-renewer.ts';
 
 /** A lead that is renewed for its holder until it is lost or disposed of. */
-interface KeptLead extends Leadership {
+interface HeldLeadership extends Leadership {
   readonly lost: AbortSignal;
 }
 
@@ -36,7 +36,7 @@ export class DaemonLeads {
   }
 
   /** The lead, or undefined while another process holds it. Fails with `transient` when the database does not answer. */
-  async take(daemon: string, signal: AbortSignal): Promise<KeptLead | undefined> {
+  async take(daemon: string, signal: AbortSignal): Promise<HeldLeadership | undefined> {
     const name = `daemon:${daemon}`;
     const begun = this.#clock.now();
     const late = (): Error => transient(`lease ${name}: no response within the deadline`);
@@ -89,7 +89,7 @@ export class DaemonLeads {
     };
   }
 
-  async #ask(daemon: string, signal: AbortSignal): Promise<KeptLead | undefined> {
+  async #ask(daemon: string, signal: AbortSignal): Promise<HeldLeadership | undefined> {
     try {
       return await this.take(daemon, signal);
     } catch (error) {
@@ -106,7 +106,7 @@ export class DaemonLeads {
 /** Deadline for releasing the lease. */
 const RELEASE_MS = 5_000;
 
-class HeldLead implements KeptLead {
+class HeldLead implements HeldLeadership {
   readonly #lease: Lease;
   readonly #leases: Leases;
   readonly #clock: Clock;

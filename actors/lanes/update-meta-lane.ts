@@ -154,7 +154,7 @@ export class UpdateMetaLane implements JobHandler {
     const about = { dataset: job.dataset, event: job.eventId, target: target.id };
     this.#ports.log.warn(
       { ...about, err: messageOf(error) },
-      'target unavailable; rows of a dataset that is not installed yet were skipped',
+      'rows of a dataset that is not installed yet could not be written; skipped',
     );
   }
 

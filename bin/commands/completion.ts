@@ -68,7 +68,7 @@ _longshore() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]} command=\${COMP_WORDS[1]}
   local options= words= files=0
   COMPREPLY=()
-  # bash takes the = of --option=bashValue for a word of its own.
+  # bash takes the = of --option=value for a word of its own.
   if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=\${COMP_WORDS[COMP_CWORD - 2]}; fi
   if ((COMP_CWORD == 1)); then
     _longshore_words '${commands.map(({ name }) => name).join(' ')} --help --version'

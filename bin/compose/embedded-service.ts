@@ -13,6 +13,7 @@ import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres/p
 import { aborted } from '../../engine/runtime/failure.ts';
 import { writeWhole } from '../../engine/runtime/files.ts';
 import { type Logger, type LogThreshold, silentLogger } from '../../engine/runtime/log.ts';
+import { runtimeArgv } from '../../engine/runtime/program-files.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { newKeyPair } from '../../http/kernel/auth/local-issuer.ts';
 import type { CommandIo } from '../cli/command.ts';
@@ -22,7 +23,6 @@ import { type DataDir, type Endpoints, removeEndpoints } from './data-dir.ts';
 import { addressOf, cacheConnection, connectionAt } from './databases.ts';
 import { embeddedConfig } from './embedded-config.ts';
 import { runService } from './run-service.ts';
-import { runtimeArgv } from './runtime.ts';
 
 const DEFAULT_PORT_BASE = 8080;
 const SAMPLE_STUDIES = 'config/samples/access-studies.yaml';

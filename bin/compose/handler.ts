@@ -15,6 +15,7 @@ import { ChildProcessRunner } from '../../engine/adapters/scripts/child-process.
 import { endLeftoverScripts } from '../../engine/adapters/scripts/child-process-records.ts';
 import type { ChildSpec } from '../../engine/runtime/actor.ts';
 import { defect, messageOf } from '../../engine/runtime/failure.ts';
+import { scriptSpawner } from '../../engine/runtime/program-files.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
 import { Timer } from '../../engine/runtime/timer.ts';
 import { handlerChecks } from '../../http/handler/documents.ts';
@@ -24,7 +25,6 @@ import { sharedHealth } from '../../http/kernel/pipeline/ops.ts';
 import { VERSION } from '../cli/version.ts';
 import { type FrontEnd, type FrontEndParts, frontEnd, noUsers, threadsHere } from './front-end.ts';
 import type { Core } from './open-core.ts';
-import { scriptSpawner } from './runtime.ts';
 import { roomCheck } from './watch-dependencies.ts';
 
 interface HandlerParts extends FrontEndParts {

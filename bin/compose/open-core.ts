@@ -26,7 +26,7 @@ import { PostgresInstallTarget } from '../../engine/adapters/sites/install-targe
 import { PostgresSiteGrants } from '../../engine/adapters/sites/site-grants-postgres.ts';
 import { PostgresTargetIndex } from '../../engine/adapters/sites/target-index-postgres.ts';
 import { CountedStore } from '../../engine/adapters/uploads/counted-store.ts';
-import { PostgresKeptBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
+import { PostgresStoredBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import { PostgresUploads } from '../../engine/adapters/uploads/uploads-postgres.ts';
 import { type DataType, DataTypes } from '../../engine/model/data-types.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
@@ -49,10 +49,10 @@ import {
   editsConnection,
   journalConnection,
   openDirectory,
-  openTargetDatabases,
 } from './databases.ts';
 import { openChangeQueue, openEventLog } from './event-log.ts';
 import { openObjectStore } from './object-store.ts';
+import { openTargetDatabases } from './target-databases.ts';
 
 export interface Core {
   readonly db: Postgres;
@@ -75,7 +75,7 @@ export interface Core {
   readonly store: ObjectStore;
   /** The same store without counting. */
   readonly uncountedStore: ObjectStore;
-  readonly kept: PostgresKeptBytes;
+  readonly kept: PostgresStoredBytes;
   /** Recounts what crashed processes left half counted. */
   readonly sweepKept: (signal: AbortSignal) => Promise<number>;
   /** Checks for dependencies outside of the cache database. */
@@ -127,7 +127,7 @@ export async function openCore(
   const opened = await openObjectStore(installer.objectStore, { journal, clock, log }, signal);
   const { store: uncountedStore, settle } = scope.use('object store', opened);
   const countsDb = scope.use('cache database for counts', new Postgres(countsConnection(installer.cacheDb), log));
-  const kept = new PostgresKeptBytes(countsDb, instance.id);
+  const kept = new PostgresStoredBytes(countsDb, instance.id);
   const quotaBytes = installer.restService.userMaxStorageSize;
   const store = new CountedStore(uncountedStore, kept, { quotaBytes, clock, log });
   const directory = await openDirectory(installer.ldap, log);

@@ -19,12 +19,12 @@ import { endLeftoverScripts } from '../../engine/adapters/scripts/child-process-
 import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
 import type { Directory } from '../../engine/ports/directory.ts';
 import { Failure } from '../../engine/runtime/failure.ts';
+import { scriptSpawner } from '../../engine/runtime/program-files.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
 import { type BuildManifest, pluginRoutes } from '../../http/plugin-host/routes.ts';
 import { VERSION } from '../cli/version.ts';
 import { openDirectory, targetConnection } from './databases.ts';
 import { type FrontEnd, type FrontEndParts, frontEnd, noUsers } from './front-end.ts';
-import { scriptSpawner } from './runtime.ts';
 
 interface PluginHostSettings {
   /** Keys of the plugins that it serves. */

@@ -18,6 +18,7 @@ import { ChildProcessRunner } from '../../engine/adapters/scripts/child-process.
 import { endLeftoverScripts } from '../../engine/adapters/scripts/child-process-records.ts';
 import type { ChildSpec } from '../../engine/runtime/actor.ts';
 import { defect } from '../../engine/runtime/failure.ts';
+import { scriptSpawner } from '../../engine/runtime/program-files.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
 import { Timer } from '../../engine/runtime/timer.ts';
 import type { AuthSettings } from '../../http/kernel/auth/authenticate.ts';
@@ -29,7 +30,6 @@ import { migrateReport, reportConnection } from './databases.ts';
 import { type FrontEndParts, frontEnd, threadsHere } from './front-end.ts';
 import type { LiveSettings } from './live-settings.ts';
 import type { Core } from './open-core.ts';
-import { scriptSpawner } from './runtime.ts';
 import { roomCheck } from './watch-dependencies.ts';
 
 interface ReportParts extends FrontEndParts {

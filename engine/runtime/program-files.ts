@@ -1,5 +1,5 @@
-// Files of the program that are neither code nor configuration. In a checkout they are next to the sources; in the single
-// executable they are assets with the same path. No other module needs to know where the program is installed.
+// The program itself: its files that are neither code nor configuration, and how it starts itself again. In a checkout files are
+// next to the sources; in the single executable they are assets with the same path. No other module knows where it is installed.
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -60,3 +60,10 @@ export const programArgv = (): readonly [program: string, ...first: string[]] =>
 export const programPlace = (): string => (bundled ? process.execPath : fromRoot('package.json'));
 
 const fromRoot = (path: string): string => join(import.meta.dirname, '..', '..', path);
+
+/** Without a compile cache each start compiles the sources: 170 ms instead of 50 ms. The executable contains compiled code. */
+export const runtimeArgv = (compiled: string): readonly string[] =>
+  bundled ? programArgv() : ['/usr/bin/env', `NODE_COMPILE_CACHE=${compiled}`, ...programArgv()];
+
+/** Starts this program as the small process that spawns scripts (engine/adapters/scripts/script-spawner.ts). */
+export const scriptSpawner = (): readonly string[] => [...programArgv(), 'spawn-scripts'];

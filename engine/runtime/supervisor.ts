@@ -164,7 +164,7 @@ export class Supervisor extends Actor {
     const { restarts, periodMs } = this.#policy;
     this.#crashes = [...this.#crashes.filter((at) => now - at < periodMs), now];
     if (this.#crashes.length <= restarts) return false;
-    const text = `'${this.name}' gives up: children broke ${this.#crashes.length} times in ${periodMs / 1000} s`;
+    const text = `'${this.name}' gives up: children crashed ${this.#crashes.length} times in ${periodMs / 1000} s`;
     this.#escalated.reject(defect(`${text}, last '${seat.spec.name}': ${messageOf(error)}`, { cause: error }));
     return true;
   }

@@ -114,7 +114,7 @@ async function undelete(options: UndeleteOptions, context: RequestContext): Prom
     const used = await kept.usage(owner, signal);
     if (used > quotaBytes)
       throw badRequest(
-        `dataset ${dataset} cannot be taken back: of the storage quota of ${quotaBytes} bytes, ${used} are used and 0 are left`,
+        `dataset ${dataset} cannot be undeleted: of the storage quota of ${quotaBytes} bytes, ${used} are used and 0 are left`,
       );
     // The pruner works under the same lock: either it came first, or it finds the dataset live.
     await store.remove([objectKey(now, 'delete-flag')], signal);
@@ -124,4 +124,4 @@ async function undelete(options: UndeleteOptions, context: RequestContext): Prom
   context.empty(204);
 }
 
-const over = (dataset: DatasetId): HttpError => gone(`dataset ${dataset} was deleted too long ago to be taken back`);
+const over = (dataset: DatasetId): HttpError => gone(`dataset ${dataset} was deleted too long ago to be undeleted`);

@@ -46,7 +46,7 @@ async function statusOn(
     signal.throwIfAborted();
     // Addresses of databases are for operators: the log of the pool has them.
     const why = limit.signal.aborted ? messageOf(error) : 'it cannot be reached';
-    return lastKnown(dataset, id, `last known status: ${id} does not answer (${why})`);
+    return lastKnown(dataset, id, `last known status: ${id} does not respond (${why})`);
   }
 }
 

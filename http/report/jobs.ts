@@ -198,7 +198,7 @@ export function statusesRoute({ jobs }: { readonly jobs: Pick<ReportJobs, 'statu
     responses: {
       200: answer('By the ids as they were sent', Statuses),
       ...refusals({
-        400: 'The body is not JSON list, or larger than 512 KiB',
+        400: 'The body is not a JSON list, or larger than 512 KiB',
         415: 'The body is not JSON',
         422: 'The list is too long',
       }),

@@ -9,7 +9,7 @@ import { PostgresAuditLog } from '../../engine/adapters/datasets/audit-postgres.
 import { PostgresDatasetReports } from '../../engine/adapters/datasets/dataset-reports-postgres.ts';
 import { PostgresJobAdmin } from '../../engine/adapters/jobs/job-admin-postgres.ts';
 import { RemoteHttp } from '../../engine/adapters/remote/remote-http.ts';
-import { PostgresKeptBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
+import { PostgresStoredBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import { NO_GRANTS } from '../../engine/ports/access-requests.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
@@ -220,7 +220,7 @@ const WAYS: Readonly<Record<string, () => Promise<unknown>>> = {
   crash: async () => {
     // A process that died between its reservation and the store's answer, or after it.
     const { owner, id: dataset } = some();
-    const dead = new PostgresKeptBytes(site.db, 2_000_000_000);
+    const dead = new PostgresStoredBytes(site.db, 2_000_000_000);
     await dead.reserve({ owner, dataset, name: random.pick(['documents/a.txt', 'vdi-meta.json']) }, 7_000, {}, never);
     tally.set('crash', (tally.get('crash') ?? 0) + (await site.store.sweep(never)));
   },

@@ -4,9 +4,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { parse, stringify } from 'yaml';
 import { dataDir } from '../../bin/compose/data-dir.ts';
 import { embeddedConfig } from '../../bin/compose/embedded-config.ts';
-import { runtimeArgv } from '../../bin/compose/runtime.ts';
 import { writeSampleLaunchers } from '../../config/samples/launchers.ts';
 import { SAMPLE_NAMES, SAMPLES } from '../../config/samples/samples.ts';
+import { runtimeArgv } from '../../engine/runtime/program-files.ts';
 
 export async function configureWithRemote(path: string, portBase: number, pluginPort: number): Promise<void> {
   const dir = dataDir(path);

@@ -51,7 +51,7 @@ export const CALLERS: readonly PromiseRow[] = [
     heldBy: [
       {
         file: 'test/http/kernel/auth/tokens.test.ts',
-        test: 'what decides who somebody is has the type that it must have, or does not exist',
+        test: 'what decides who somebody is has the type that it must have, or is absent',
       },
       {
         file: 'test/attack/caller-claims.test.ts',

@@ -117,7 +117,7 @@ t.test('a reader that the group refuses, and one whose cluster went away, start 
     msg: LOST,
   });
   await cluster.down();
-  await t.rejects(log.probe(signal), { kind: 'transient', message: /does not answer/ });
+  await t.rejects(log.probe(signal), { kind: 'transient', message: /does not respond/ });
   await cluster.up();
   await log.publish([eventOf('restarted', 2)], signal);
   await reader.until((seen) => seen.includes(2));

@@ -210,7 +210,7 @@ t.test('a publish that is not acknowledged within the delivery time-out is trans
   const waiting = log.publish([eventOf(channel, 3)], ended.signal);
   ended.abort(new Error('shutdown'));
   await t.rejects(waiting, { message: 'shutdown' });
-  await t.rejects(log.probe(signal), { kind: 'transient', message: /^Kafka \(127\.0\.0\.1:[0-9]+\) does not answer/ });
+  await t.rejects(log.probe(signal), { kind: 'transient', message: /^Kafka \(127\.0\.0\.1:[0-9]+\) does not respond/ });
   await cluster.up();
   await patient.publish([eventOf(channel, 4)], signal);
   const reader = new Reader(patient, channel);

@@ -18,7 +18,7 @@ import { Postgres } from '../../engine/adapters/postgres/postgres.ts';
 import { PostgresInstance } from '../../engine/adapters/postgres/postgres-instance.ts';
 import { PostgresInstallTarget } from '../../engine/adapters/sites/install-target-postgres.ts';
 import { CountedStore } from '../../engine/adapters/uploads/counted-store.ts';
-import { PostgresKeptBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
+import { PostgresStoredBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import { PostgresUploads } from '../../engine/adapters/uploads/uploads-postgres.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
@@ -43,7 +43,7 @@ interface Cache {
   readonly db: Postgres;
   readonly edits: PostgresDatasetEdits;
   readonly pools: readonly Postgres[];
-  readonly kept: PostgresKeptBytes;
+  readonly kept: PostgresStoredBytes;
   readonly store: CountedStore;
   readonly instance: PostgresInstance;
   readonly catalog: PostgresCatalog;
@@ -141,7 +141,7 @@ export class PostgresSite {
     return this.#cache.store;
   }
 
-  get kept(): PostgresKeptBytes {
+  get kept(): PostgresStoredBytes {
     return this.#cache.kept;
   }
 
@@ -272,7 +272,7 @@ async function openCache(
   const [forEdits, forCounts] = [connect('cache'), connect('cache')];
   await migrate(db, 'cache', await cacheMigrations(), never);
   const instance = await PostgresInstance.open(db, { onGap: () => undefined }, systemClock, log, never);
-  const kept = new PostgresKeptBytes(forCounts, instance.id);
+  const kept = new PostgresStoredBytes(forCounts, instance.id);
   return {
     db,
     pools: [db, forEdits, forCounts],

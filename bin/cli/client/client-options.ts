@@ -3,7 +3,6 @@
 
 import { dataDir, defaultDataPath, readEndpoints } from '../../compose/data-dir.ts';
 import { type CommandIo, UsageError } from '../command.ts';
-import { localToken } from '../local-token.ts';
 import { AdminClient } from './admin-client.ts';
 import { InstallerClient } from './installer-client.ts';
 
@@ -36,8 +35,14 @@ export async function openClient(values: ClientValues, io: Pick<CommandIo, 'env'
   }
   const dir = dataDir(values.data ?? defaultDataPath(process.getuid?.()));
   const { installer } = await readEndpoints(dir);
-  const token = values.token ?? (await localToken(dir, { user: values.user ?? DEFAULT_USER, guest: false }));
+  const token = values.token ?? (await tokenOf(dir, values.user ?? DEFAULT_USER));
   return new InstallerClient({ server: installer, token });
+}
+
+/** Loaded on demand: commands of administrators need no issuer. */
+async function tokenOf(dir: ReturnType<typeof dataDir>, user: string): Promise<string> {
+  const { localToken } = await import('../local-token.ts');
+  return localToken(dir, { user, guest: false });
 }
 
 /**

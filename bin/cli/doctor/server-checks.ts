@@ -41,7 +41,7 @@ async function look(base: string, key: string, signal: AbortSignal): Promise<Fin
 
 const stranger = (key: string, status: number): Findings['problems'][number] =>
   fault(
-    `it answers /health with ${status}, and neither /health nor /service-info like a plugin server`,
+    `it responds to /health with ${status}; neither /health nor /service-info responds like a plugin server`,
     `correct installer.plugins.${key}.server`,
   );
 
@@ -151,7 +151,7 @@ const TLS = { switch: 'mail.security', options: 'mail.tlsOptions' } as const;
 export const mailCheck = (section: MailConfiguration, options: SmtpOptions): Check => ({
   name: 'mail server',
   where: hostPort(section.server),
-  tried: section.username === undefined ? 'read its greeting' : 'read its greeting, logged in',
+  tried: section.username === undefined ? 'read its greeting' : 'read its greeting, log in',
   async look(signal) {
     // The mail client ignores signals, so its timeout must be shorter than the check's.
     using mailer = new SmtpMailer({ ...options, timeoutMs: Math.min(options.timeoutMs, PATIENCE_MS) });

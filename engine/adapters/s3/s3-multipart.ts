@@ -147,7 +147,7 @@ class MultipartUpload {
     });
   }
 
-  /** Removes the parts. If that fails, the sweep removes them later (s3-unfinished.ts). */
+  /** Removes the parts. If that fails, the sweep removes them later (s3-store.ts). */
   async clear(): Promise<void> {
     const { bucket, clock } = this.#connection;
     using limit = deadline(clock, CLEAR_MS, undefined, () => new Error(`not within ${CLEAR_MS} ms`));

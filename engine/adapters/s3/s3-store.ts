@@ -177,7 +177,7 @@ export class UnfinishedUploads {
     this.#dueAt = clock.now() + PERIOD_MS;
     try {
       const removed = await this.#removeBefore(clock.now() - AGE_MS, signal);
-      if (removed > 0) this.#log.info({ uploads: removed }, 'removed unfinished uploads of dead processes');
+      if (removed > 0) this.#log.info({ uploads: removed }, 'removed unfinished uploads of crashed processes');
     } catch (error) {
       signal.throwIfAborted();
       this.#log.warn({ reason: messageOf(error) }, 'unfinished uploads could not be listed');

@@ -164,7 +164,7 @@ export class CountedStore implements ObjectStore {
   }
 
   #patience(): ReturnType<typeof deadline> {
-    const late = (): Error => new Error(`no response within ${SETTLE_MS} ms`);
+    const late = (): Error => new Error(`not finished within ${SETTLE_MS} ms`);
     return deadline(this.#options.clock, SETTLE_MS, undefined, late);
   }
 }

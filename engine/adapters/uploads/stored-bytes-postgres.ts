@@ -91,7 +91,7 @@ const RECOUNT = `
   where not exists (select from known s where s.name = l.name)
   on conflict (dataset_id, name) do nothing`;
 
-export class PostgresKeptBytes implements StoredBytes {
+export class PostgresStoredBytes implements StoredBytes {
   readonly #db: Pick<Postgres, 'query'>;
   readonly #instance: number;
 

@@ -53,7 +53,9 @@ export function askedMoment(name: string, asked: QueryValue | undefined): Date |
   const text = String(asked);
   const found = momentOf(text);
   if (found) return found;
-  throw badRequest(`query parameter '${name}' is ${quote(text)}: expected a date or more of 2026-01-02T03:04:05`);
+  throw badRequest(
+    `query parameter '${name}' is ${quote(text)}: expected a date such as 2026-01-02, or a longer part of 2026-01-02T03:04:05`,
+  );
 }
 
 /**

@@ -137,7 +137,7 @@ export async function tellOfShares(
   ports: { readonly store: Pick<ObjectStore, 'put'>; readonly clock: Clock; readonly log: Logger },
 ): Promise<void> {
   if (!first) return;
-  using limit = deadline(ports.clock, TELL_MS, undefined, () => new Error(`no response within ${TELL_MS} ms`));
+  using limit = deadline(ports.clock, TELL_MS, undefined, () => new Error(`not finished within ${TELL_MS} ms`));
   try {
     await ports.store.put(first.key, first.bytes, {}, limit.signal);
   } catch (err) {

@@ -242,6 +242,6 @@ export class UploadSession {
   }
 
   #deadline(ms: number): ReturnType<typeof deadline> {
-    return deadline(this.#ports.clock, ms, undefined, () => new Error(`no response within ${ms} ms`));
+    return deadline(this.#ports.clock, ms, undefined, () => new Error(`not finished within ${ms} ms`));
   }
 }

@@ -96,10 +96,7 @@ function report(error: ErrorObject, root: unknown, faults: Pick<Faults, 'add'>):
       faults.add(path, `is ${describeValue(error.data)}; ${describeSchema(schema)} is required`);
       return;
     case 'enum':
-      faults.add(
-        path,
-        `is ${describeValue(error.data)}; allowed: ${(schema.enum as unknown[]).map(quote).join(', ')}`,
-      );
+      faults.add(path, `is ${describeValue(error.data)}; allowed: ${(schema.enum as unknown[]).map(quote).join(', ')}`);
       return;
     case 'minLength':
     case 'maxLength':

@@ -87,7 +87,7 @@ t.test('a target that does not answer waits alone, and is installed when it is b
 
 /** The ways in which a first call of install-data may end without an answer. */
 const REFUSED = transient('plugin refused', { unreachable: true, unanswered: true });
-const LATE = transient('time-out, no response within 1 ms', { maxAttempts: 3 });
+const LATE = transient('timeout, no response within 1 ms', { maxAttempts: 3 });
 
 t.test('an install whose first call reached nobody has begun nothing: no uninstall is owed', async (t) => {
   const { world, at } = await worldBefore(t, 'install', { metadata: { installTargets: [PLASMO] } });

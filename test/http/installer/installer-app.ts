@@ -11,7 +11,7 @@ import { PostgresDatasetReports } from '../../../engine/adapters/datasets/datase
 import { PostgresJobAdmin } from '../../../engine/adapters/jobs/job-admin-postgres.ts';
 import type { Postgres } from '../../../engine/adapters/postgres/postgres.ts';
 import { CountedStore } from '../../../engine/adapters/uploads/counted-store.ts';
-import { PostgresKeptBytes } from '../../../engine/adapters/uploads/stored-bytes-postgres.ts';
+import { PostgresStoredBytes } from '../../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import { PostgresUploads } from '../../../engine/adapters/uploads/uploads-postgres.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
 import { NO_GRANTS } from '../../../engine/ports/access-requests.ts';
@@ -103,7 +103,7 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
   const accounts = new PostgresAccounts(db);
   const queries = new PostgresDatasetQueries(db);
   let events = 0;
-  const kept = new PostgresKeptBytes(anotherPool(t, db), 1);
+  const kept = new PostgresStoredBytes(anotherPool(t, db), 1);
   const { userMaxStorageBytes: quotaBytes } = { ...settings, ...options.settings };
   const routes = installerRoutes({
     store: new CountedStore(store, kept, { quotaBytes, clock: systemClock, log: silentLogger() }),

@@ -68,8 +68,8 @@ t.test('a target that is away or silent shows what was last known, and keeps nob
   );
   const asked = source(viewed({ installs: MIRROR }), signal);
   await clock.advance(2_000);
-  const away = `last known status: ${PLAIN} does not answer (it cannot be reached)`;
-  const silent = `last known status: ${GENOME} does not answer (no response within 2000 ms)`;
+  const away = `last known status: ${PLAIN} does not respond (it cannot be reached)`;
+  const silent = `last known status: ${GENOME} does not respond (no response within 2000 ms)`;
   t.strictSame(await asked, [
     { target: PLAIN, kind: 'meta', status: 'queued', messages: [away] },
     { target: PLAIN, kind: 'data', status: 'queued', messages: ['attempt 1 of 12: away', away] },

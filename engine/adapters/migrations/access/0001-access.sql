@@ -143,7 +143,7 @@ create trigger people_audit_append_only before update or delete or truncate on p
 -- Invitations of people without an account. The record is created once an account has the address.
 create table invitation (
   invitation_id bigint generated always as identity primary key,
-  -- As the program compares addresses (engine/model/mail-address.ts): beyond ASCII, SQL's `lower` depends on the database.
+  -- As the program compares addresses (engine/model/access-mail.ts): beyond ASCII, SQL's `lower` depends on the database.
   email text not null check (email <> ''),
   kind text not null check (kind in ('provider', 'end-user')),
   dataset_id text collate "C" not null references curated_dataset,
@@ -177,7 +177,7 @@ create index outbox_due on outbox (due, mail_id) where not dead;
 create index outbox_about on outbox (about) where about is not null and attempts = 0;
 
 -- Limits the mails that users cause by editing their requests. Mails about one record are sent at most once an hour, with its
--- newest state. Each author, each dataset and the whole service have a daily limit (engine/adapters/access/bounded-mails.ts).
+-- newest state. Each author, each dataset and the whole service have a daily limit (engine/adapters/access/outbox.ts).
 create table mail_tally (
   kind text not null check (kind in ('record', 'author', 'dataset', 'service')),
   key text collate "C" not null,

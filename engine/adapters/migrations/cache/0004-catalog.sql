@@ -121,7 +121,7 @@ create table account (
   email text not null,
   affiliation text not null,
   updated timestamptz not null default now(),
-  -- The address as the program compares it (engine/model/mail-address.ts): beyond ASCII, SQL's `lower` depends on the database.
+  -- The address as the program compares it (engine/model/access-mail.ts): beyond ASCII, SQL's `lower` depends on the database.
   address_key text
 );
 create index account_address on account (address_key, user_id) where address_key is not null;

@@ -192,7 +192,7 @@ create table dataset_grant_told (
 -- The datasets that a site shows to a user. They are installed in the site's project and not deleted. The user owns the
 -- dataset, accepted a share, or has a grant in force. A grant has no effect while the dataset is private. A dataset appears as
 -- private to everybody but its owner, whatever its visibility. The same rule decides who may read files
--- (engine/model/dataset-reading.ts).
+-- (engine/model/status.ts).
 create view available_user_datasets as
 select
   v.user_id, d.dataset_id, p.project_id, p.project_display_name, d.owner,

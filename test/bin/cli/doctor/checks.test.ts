@@ -177,7 +177,7 @@ t.test('a plugin server: none, another kind of server, one that is well, one tha
     t.match((await of(port)).problems, [
       {
         severity: 'fault',
-        problem: `it answers /health with ${answer[0]}, and neither /health nor /service-info like a plugin server`,
+        problem: `it responds to /health with ${answer[0]}; neither /health nor /service-info responds like a plugin server`,
       },
     ]);
   }

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import t from 'tap';
 import { CountedStore } from '../../../../engine/adapters/uploads/counted-store.ts';
-import { PostgresKeptBytes } from '../../../../engine/adapters/uploads/stored-bytes-postgres.ts';
+import { PostgresStoredBytes } from '../../../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import { fileKey, objectKey, shareKey } from '../../../../engine/model/object-key.ts';
 import { transient } from '../../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../../engine/runtime/log.ts';
@@ -16,7 +16,7 @@ const db = await cacheDatabase(t);
 function setup(quotaBytes = 1_000) {
   const at = newAddress();
   const inner = new FakeObjectStore(Date.now);
-  const kept = new PostgresKeptBytes(db, 1);
+  const kept = new PostgresStoredBytes(db, 1);
   const store = new CountedStore(inner, kept, { quotaBytes, clock: systemClock, log: silentLogger() });
   const document = (name: string) => fileKey(at, 'documents', name);
   const put = (key: string, bytes: number) => store.put(key, Buffer.alloc(bytes), {}, signal);
@@ -98,7 +98,7 @@ t.test('a put that fails leaves what was counted before', async (t) => {
 t.test('the sweep counts anew what dead processes left, and what was never counted', async (t) => {
   const { at, inner, store, document, put, usage } = setup();
   await put(document('a'), 100);
-  const dead = new PostgresKeptBytes(db, 2_000_000_000);
+  const dead = new PostgresStoredBytes(db, 2_000_000_000);
   for (const [name, bytes] of [
     ['documents/a', 300],
     ['documents/gone', 50],

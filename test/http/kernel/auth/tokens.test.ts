@@ -45,7 +45,7 @@ t.test('a good token names its user, its profile and whether it is a guest', asy
   t.match(guest, { kind: 'guest', profile: { firstName: '' } });
 });
 
-t.test('what decides who somebody is has the type that it must have, or does not exist', async (t) => {
+t.test('what decides who somebody is has the type that it must have, or is absent', async (t) => {
   const guest = (found: unknown) =>
     `401 the bearer token's claim 'guest' is ${JSON.stringify(found)}; expected a boolean, or no such claim`;
   const verified = (found: unknown) =>

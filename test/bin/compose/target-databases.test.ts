@@ -1,5 +1,5 @@
 import t from 'tap';
-import { openTargetDatabases } from '../../../bin/compose/databases.ts';
+import { openTargetDatabases } from '../../../bin/compose/target-databases.ts';
 import type { DatabaseConnection, InstallTargetConfiguration } from '../../../config/configuration.ts';
 import type { TargetId } from '../../../engine/model/ids.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
