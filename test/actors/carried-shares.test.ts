@@ -125,7 +125,7 @@ t.test('a store that fails, or never answers, holds up nobody who tells of them'
   const silent = told((_key, _bytes, _options, signal) => unlessAborted(new Promise<never>(() => {}), signal));
   await clock.advance(10_000);
   await silent;
-  t.strictSame(warnings, ['disk lost', 'no response within 10000 ms']);
+  t.strictSame(warnings, ['disk lost', 'not finished within 10000 ms']);
 });
 
 t.test('a revision that is given up takes its shares along, and leaves the old one alone', async (t) => {

@@ -9,8 +9,8 @@ import { Product } from './product.ts';
 import { type BenchRow, DATASETS, type Round } from './row.ts';
 import { emptyDir, FROM_SOURCE, StartedUp } from './started-up.ts';
 
-/** What was needed at the start, or for the work, has gone by then. */
-const IDLE_MS = 20_000;
+/** Idle worker threads end after 60 s. What the start or the work needed is gone by then. */
+const IDLE_MS = 90_000;
 const COUNT = DATASETS ?? 10_000;
 /** Uploaded before the next are: fewer than one user may have waiting. */
 const BATCH = Math.min(COUNT, 500);
