@@ -25,7 +25,7 @@ import type { Random } from '../engine/runtime/retry.ts';
 import type { Clock } from '../engine/runtime/time.ts';
 import { Timer } from '../engine/runtime/timer.ts';
 import type { Daemons } from './daemons/daemons.ts';
-import { DaemonLeads } from './daemons/leadership.ts';
+import { DaemonLeaders } from './daemons/leadership.ts';
 import { sweepUploads } from './daemons/sweeps.ts';
 import type { InstallTargets } from './dataset/site-targets.ts';
 import { type LaneChannels, Pump, type PumpOptions, routeEvents, takeEvents } from './events/event-router.ts';
@@ -112,10 +112,10 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
   options.tuning.watch((tuning) => {
     for (const [name, lane] of lanes) lane.resize(laneBounds(tuning[name]));
   });
-  const keeper = new LeaseRenewer(options.leases, holders, clock, log);
-  const leads = new DaemonLeads(options.leases, clock, log);
+  const renewer = new LeaseRenewer(options.leases, holders, clock, log);
+  const leads = new DaemonLeaders(options.leases, clock, log);
   options.onGap?.(() => {
-    keeper.renewSoon();
+    renewer.renewSoon();
     leads.renewSoon();
   });
   const pump = (name: string, consume: PumpOptions['consume'], until?: 'stop'): ChildSpec => ({
@@ -124,7 +124,7 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
   });
   return [
     // Through the quiet phase too: jobs that run on until the stop keep their leases.
-    pump('leaseRenewer', (signal) => keeper.run(signal), 'stop'),
+    pump('leaseRenewer', (signal) => renewer.run(signal), 'stop'),
     ...laneHandlers({ ...options, tasks }).map((handler): ChildSpec => {
       const name: RunningLane = handler.lane;
       const create = (): Child => {

@@ -17,7 +17,7 @@ import type { Clock } from '../../engine/runtime/time.ts';
 import { type Run, Timer, type TimerOptions } from '../../engine/runtime/timer.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
 import { Reconciler, type ReconcilerPorts } from '../reconciler/reconciler.ts';
-import type { DaemonLeads } from './leadership.ts';
+import type { DaemonLeaders } from './leadership.ts';
 import { Pruner, type PrunerPorts } from './pruner.ts';
 
 /** `installer.daemons` of config/REFERENCE.md; durations in ms. */
@@ -92,7 +92,7 @@ export class Daemons {
     };
   }
 
-  specs(leads: DaemonLeads): readonly ChildSpec[] {
+  specs(leads: DaemonLeaders): readonly ChildSpec[] {
     const { settings } = this.#options;
     if (!settings.reconciler.enabled) warnOfDisabled(this.#options.log);
     return [
@@ -125,7 +125,7 @@ export class Daemons {
 
   #timer<Result>(
     name: string,
-    leads: DaemonLeads,
+    leads: DaemonLeaders,
     own: Pick<TimerOptions<Result>, 'periodMs' | 'firstMs' | 'runOnce'>,
   ): Timer<Result> {
     const { clock, log, metrics, random } = this.#options;

@@ -21,12 +21,12 @@ interface HeldLeadership extends Leadership {
 }
 
 /** The leads of one process. */
-export class DaemonLeads {
+export class DaemonLeaders {
   readonly #leases: Leases;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #times: LeaseTimes;
-  readonly #held = new Set<HeldLead>();
+  readonly #held = new Set<RenewedLeadership>();
 
   constructor(leases: Leases, clock: Clock, log: Logger, times: LeaseTimes = LEASE_TIMES) {
     this.#leases = leases;
@@ -44,7 +44,9 @@ export class DaemonLeads {
     const lease = await unlessAborted(this.#leases.acquire(name, limit.signal), limit.signal);
     if (!lease) return undefined;
     const log = this.#log.child({ actor: daemon });
-    const lead = new HeldLead(lease, begun, this.#leases, this.#clock, log, this.#times, () => this.#held.delete(lead));
+    const lead = new RenewedLeadership(lease, begun, this.#leases, this.#clock, log, this.#times, () =>
+      this.#held.delete(lead),
+    );
     this.#held.add(lead);
     log.info('this process is the leader now');
     return lead;
@@ -106,7 +108,7 @@ export class DaemonLeads {
 /** Deadline for releasing the lease. */
 const RELEASE_MS = 5_000;
 
-class HeldLead implements HeldLeadership {
+class RenewedLeadership implements HeldLeadership {
   readonly #lease: Lease;
   readonly #leases: Leases;
   readonly #clock: Clock;
@@ -189,7 +191,7 @@ class HeldLead implements HeldLeadership {
 
   #lose(how: string): void {
     this.#log.warn({ how }, 'leadership lost');
-    this.#lost.abort(aborted(`lead of ${this.#lease.name} lost: ${how}`));
+    this.#lost.abort(aborted(`leadership of ${this.#lease.name} lost: ${how}`));
   }
 
   async #release(): Promise<void> {

@@ -61,8 +61,8 @@ export class LeaseRenewer {
   async run(signal: AbortSignal): Promise<void> {
     let waitMs = this.#times.renewMs;
     this.#roundAt = this.#clock.now();
-    const ring = (): void => this.#notifier.notify();
-    signal.addEventListener('abort', ring, { once: true });
+    const wake = (): void => this.#notifier.notify();
+    signal.addEventListener('abort', wake, { once: true });
     while (!signal.aborted) {
       await this.#notifier.wait(this.#clock, waitMs);
       if (signal.aborted) return;

@@ -91,8 +91,8 @@ export interface Core {
   readonly remoteFiles: RemoteFiles | undefined;
   /** Pools of the targets' control DBs, for health checks. */
   readonly targetPools: ReadonlyMap<TargetId, TargetDatabase>;
-  /** Calls `hear` after each pause in which others may have considered this process dead. */
-  readonly onGap: (hear: () => void) => void;
+  /** Calls `listener` after each pause in which others may have considered this process dead. */
+  readonly onGap: (listener: () => void) => void;
 }
 
 export interface CoreParts {
@@ -115,7 +115,7 @@ export async function openCore(
 
   const listeners: (() => void)[] = [];
   const onGap = (): void => {
-    for (const hear of listeners) hear();
+    for (const listener of listeners) listener();
   };
   const instance = await scope.open('process instance', PostgresInstance.open(db, { onGap }, clock, log, signal));
   const { events, checks: logChecks } = await openEventLog(installer, { db, instance, ...parts }, scope);
@@ -187,7 +187,7 @@ export async function openCore(
       }),
     ),
     targetPools,
-    onGap: (hear) => void listeners.push(hear),
+    onGap: (listener) => void listeners.push(listener),
     remoteFiles: remote && scope.use('remote files', new RemoteHttp(remote)),
   };
 }

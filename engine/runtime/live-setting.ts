@@ -14,13 +14,13 @@ export class LiveSetting<Value> {
 
   set(value: Value): void {
     this.#current = value;
-    for (const hear of [...this.#listeners]) hear(value);
+    for (const listener of [...this.#listeners]) listener(value);
   }
 
-  /** Calls `hear` at each change from now on; the returned function unsubscribes. */
-  watch(hear: (value: Value) => void): () => void {
+  /** Calls `listener` at each change from now on; the returned function unsubscribes. */
+  watch(listener: (value: Value) => void): () => void {
     // A separate function for each watcher, so that one that watches twice is called twice.
-    const mine = (value: Value): void => hear(value);
+    const mine = (value: Value): void => listener(value);
     this.#listeners.add(mine);
     return () => {
       this.#listeners.delete(mine);

@@ -2,7 +2,7 @@
 // process is alive. The lock and LISTEN share one connection, the only one outside of the pool.
 //
 //   connected  --connection lost-->  lost       our lock is free: others may take our leases and claimed rows at once
-//   lost       --reconnected-->      connected  same number, lock acquired again, gap reported, every hearer called once
+//   lost       --reconnected-->      connected  same number, lock acquired again, gap reported, every listener called once
 //   any        --dispose-->          disposed   lock released, no reconnection
 
 import type pg from 'pg';
@@ -78,8 +78,8 @@ export class PostgresInstance implements AsyncDisposable {
   }
 
   /** {@link PostgresListen.listen} on the instance's current connection. */
-  listen(channel: string, hear: Hear): () => void {
-    return this.#listen.listen(channel, hear);
+  listen(channel: string, listener: Listener): () => void {
+    return this.#listen.listen(channel, listener);
   }
 
   /** Releases the lock: rows and leases that this process still holds become free for others. */
@@ -149,14 +149,14 @@ async function openSession(db: Postgres, known: number | undefined): Promise<Ses
 }
 
 // LISTEN on one connection for any number of listeners. Notifications are only hints: whenever some may have been missed, every
-// hearer is called with undefined and must check for itself.
+// listener is called with undefined and must check for itself.
 
 /** Called with the payload of a notification, or with undefined when notifications may have been missed. */
-type Hear = (payload: string | undefined) => void;
+type Listener = (payload: string | undefined) => void;
 
 class PostgresListen {
   readonly #log: Logger;
-  readonly #listeners = new Map<string, Set<Hear>>();
+  readonly #listeners = new Map<string, Set<Listener>>();
   /** Channels that the current connection listens to. */
   readonly #heard = new Set<string>();
   #client: pg.Client | undefined;
@@ -168,25 +168,25 @@ class PostgresListen {
   }
 
   /**
-   * Calls `hear` for every notification, and once with undefined as soon as LISTEN is active. A check after that call sees
+   * Calls `listener` for every notification, and once with undefined as soon as LISTEN is active. A check after that call sees
    * everything notified before; later changes are notified. The returned function stops that.
    */
-  listen(channel: string, hear: Hear): () => void {
-    // A new function for each call, so that the same `hear` can be registered twice.
-    const hearer: Hear = (payload) => hear(payload);
+  listen(channel: string, listener: Listener): () => void {
+    // A new function for each call, so that the same `listener` can be registered twice.
+    const own: Listener = (payload) => listener(payload);
     const listeners = this.#listeners.get(channel) ?? new Set();
-    this.#listeners.set(channel, listeners.add(hearer));
+    this.#listeners.set(channel, listeners.add(own));
     this.#inTurn(async () => {
       await this.#follow(channel);
-      if (this.#heard.has(channel)) this.#call(hearer, channel, undefined);
+      if (this.#heard.has(channel)) this.#call(own, channel, undefined);
     });
     return () => {
-      if (!listeners.delete(hearer)) return;
+      if (!listeners.delete(own)) return;
       this.#inTurn(() => this.#follow(channel));
     };
   }
 
-  /** Switches to a new connection: listens to every channel there, then calls every hearer once. */
+  /** Switches to a new connection: listens to every channel there, then calls every listener once. */
   attach(client: pg.Client): void {
     this.#client = client;
     this.#heard.clear();
@@ -224,13 +224,13 @@ class PostgresListen {
   }
 
   #callAll(channel: string, payload: string | undefined): void {
-    for (const hear of [...(this.#listeners.get(channel) ?? [])]) this.#call(hear, channel, payload);
+    for (const listener of [...(this.#listeners.get(channel) ?? [])]) this.#call(listener, channel, payload);
   }
 
-  #call(hear: Hear, channel: string, payload: string | undefined): void {
-    if (!this.#listeners.get(channel)?.has(hear)) return;
+  #call(listener: Listener, channel: string, payload: string | undefined): void {
+    if (!this.#listeners.get(channel)?.has(listener)) return;
     try {
-      hear(payload);
+      listener(payload);
     } catch (err) {
       this.#log.error({ err, channel }, 'a notification handler failed');
     }

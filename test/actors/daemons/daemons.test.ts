@@ -2,7 +2,7 @@
 
 import t, { type Test } from 'tap';
 import { type DaemonSettings, Daemons } from '../../../actors/daemons/daemons.ts';
-import { DaemonLeads } from '../../../actors/daemons/leadership.ts';
+import { DaemonLeaders } from '../../../actors/daemons/leadership.ts';
 import type { JobRequest } from '../../../engine/ports/jobs.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
@@ -56,7 +56,7 @@ async function setup(t: Test, reconciler: Partial<DaemonSettings['reconciler']> 
     const kind = daemons.reconciler.current?.kind;
     if (method === 'probe') runs.push(`${kind ?? 'prune'} ${minute}`);
   };
-  const children = daemons.specs(new DaemonLeads(new FakeLeases(table, 1), clock, log));
+  const children = daemons.specs(new DaemonLeaders(new FakeLeases(table, 1), clock, log));
   const tree = new Supervisor({ name: 'daemons', children, clock, log, metrics: new Metrics() });
   t.teardown(() => tree.kill());
   const by = (daemon: 'reconciler' | 'pruner') =>

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { DaemonLeads } from '../../../actors/daemons/leadership.ts';
+import { DaemonLeaders } from '../../../actors/daemons/leadership.ts';
 import { Pump } from '../../../actors/events/event-router.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
@@ -17,7 +17,7 @@ function setup() {
   const table = new LeaseTable(clock);
   const process = (id: number) => {
     const leases = new FakeLeases(table, id);
-    return { id, leases, leads: new DaemonLeads(leases, clock, log), metrics: new Metrics() };
+    return { id, leases, leads: new DaemonLeaders(leases, clock, log), metrics: new Metrics() };
   };
   return { clock, table, process };
 }
@@ -60,7 +60,7 @@ t.test('a lead that was taken over is lost at the next renewal', async (t) => {
   table.release({ name: 'daemon:pruner', token: 1 }, 1);
   await using other = await process(2).leads.take('pruner', never);
   await clock.advance(10_000);
-  t.match(lead?.lost.reason, { kind: 'aborted', message: 'lead of daemon:pruner lost: taken over' });
+  t.match(lead?.lost.reason, { kind: 'aborted', message: 'leadership of daemon:pruner lost: taken over' });
   t.equal(other?.lost.aborted, false);
 });
 
@@ -87,7 +87,7 @@ t.test('a lead that cannot be renewed for 25 s is lost, before its lease runs ou
   await clock.advance(1);
   t.match(lead?.lost.reason, {
     kind: 'aborted',
-    message: 'lead of daemon:pruner lost: not renewed within the deadline',
+    message: 'leadership of daemon:pruner lost: not renewed within the deadline',
   });
   t.strictSame(table.held(), ['daemon:pruner'], 'nobody else could have it yet');
 });
@@ -98,7 +98,7 @@ t.test('a renewal without an answer is one that failed', async (t) => {
   await using lead = await first.leads.take('pruner', never);
   first.leases.renew = () => new Promise(() => {});
   await clock.advance(25_000);
-  t.match(lead?.lost.reason, { message: 'lead of daemon:pruner lost: not renewed within the deadline' });
+  t.match(lead?.lost.reason, { message: 'leadership of daemon:pruner lost: not renewed within the deadline' });
 });
 
 t.test('a short failure costs nobody the lead', async (t) => {
