@@ -81,7 +81,7 @@ t.test('an alert fires when a plugin goes away, says what is wrong, and is over 
     state: 'firing',
     labels: { alertname: 'LongshoreDependencyDown', severity: 'warning', job: 'longshore' },
     annotations: {
-      summary: /^plugin remote does not answer Longshore on 127\.0\.0\.1:\d+; the work that needs it waits\.$/,
+      summary: /^plugin remote does not respond to Longshore on 127\.0\.0\.1:\d+; the work that needs it waits\.$/,
     },
   });
   plugin = await listen();
