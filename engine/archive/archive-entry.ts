@@ -121,7 +121,7 @@ export class ArchiveNotes {
       leftOutNote(this.#leftOut.names, this.#leftOut.more),
       names.length === 0
         ? undefined
-        : `names that are not UTF-8 were read in code page 437: ${listed(names, more)}; if they look wrong, pack anew with names in UTF-8`,
+        : `names that are not UTF-8 were read in code page 437: ${listed(names, more)}; if they look wrong, pack again with names in UTF-8`,
       this.#folders.names.length === 0
         ? undefined
         : `backslashes in names were read as folders: ${listed(this.#folders.names, this.#folders.more)}`,

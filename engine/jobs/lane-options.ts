@@ -95,7 +95,10 @@ export function laneMetrics(metrics: Metrics, lane: string): LaneMetrics {
     'lane',
     'cause',
   ]);
-  const dead = metrics.counter('lane_dead_total', 'Jobs given up, by kind of failure.', ['lane', 'failure']);
+  const dead = metrics.counter('lane_dead_total', 'Jobs that failed permanently, by kind of failure.', [
+    'lane',
+    'failure',
+  ]);
   // The counters start at zero, so that the first event shows as an increase.
   for (const cause of CAUSES) retries.inc({ lane, cause }, 0);
   for (const failure of GIVEN_UP) dead.inc({ lane, failure }, 0);

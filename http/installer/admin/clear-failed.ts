@@ -41,7 +41,7 @@ const ClearView = Type.Object({
   ended: runEnded,
   skipRun: Type.Boolean(),
   datasets: CountOf('Datasets looked at'),
-  cleared: CountOf('Installs, of metadata or data on one target, that may be tried again'),
+  cleared: CountOf('Installs of metadata or data on one target that can be retried'),
   jobs: CountOf('Jobs that will try them'),
   skipped: skipsOf(CLEAR_SKIPS, 'Installs that stay as they are, by the reason'),
   failures: CountOf('Datasets that could not be dealt with'),

@@ -47,7 +47,7 @@ const PruneReport = Type.Object({
   pruned: CountOf('Handed to the hardDelete lane to be removed'),
   trimmed: CountOf('Superseded revisions handed to the hardDelete lane to be trimmed'),
   skipped: skipsOf(PRUNER_SKIPS, 'Those that stay for now, by the reason'),
-  failures: CountOf('Datasets that could not be told about'),
+  failures: CountOf('Datasets that could not be processed'),
   failure: runFailure,
 });
 type PruneReport = Static<typeof PruneReport>;

@@ -163,7 +163,7 @@ export function jobRetryRoute({ jobAdmin }: JobRetryOptions): Route {
         case 'not-found':
           throw unknown(text);
         case 'running':
-          throw conflict(`job ${id} is running; it can be tried again once it is delayed or dead`);
+          throw conflict(`job ${id} is running; it can be retried once it is delayed or dead`);
         default:
           return result satisfies never;
       }

@@ -45,7 +45,7 @@ export function processSettingsRoutes({ processSettings }: ProcessSettingsOption
         200: answer('What became of each setting that differs', Reloaded),
         ...refusals({
           ...ADMIN_REFUSALS,
-          422: 'The file has faults, told by key path as a start would tell them; nothing was changed',
+          422: 'The file has faults, reported by key path as at startup; nothing was changed',
           503: 'The process ends',
         }),
       },

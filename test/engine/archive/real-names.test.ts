@@ -45,7 +45,7 @@ t.test(
     const said = (name: string): Outcome => ({
       names: [name],
       notes: [
-        `names that are not UTF-8 were read in code page 437: '${name}'; if they look wrong, pack anew with names in UTF-8`,
+        `names that are not UTF-8 were read in code page 437: '${name}'; if they look wrong, pack again with names in UTF-8`,
       ],
     });
     const german: readonly [Buffer, string][] = [
