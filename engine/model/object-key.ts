@@ -101,3 +101,13 @@ export function demandAllowedKey(key: string): void {
   if (!clean || key.includes('\0') || !key.isWellFormed() || Buffer.byteLength(key) > MAX_KEY_BYTES)
     throw defect(`object key ${JSON.stringify(key)} is not allowed`);
 }
+
+/** For keys of one call: each is allowed, and none is there twice. */
+export function demandDifferentKeys(keys: readonly string[]): void {
+  const seen = new Set<string>();
+  for (const key of keys) {
+    demandAllowedKey(key);
+    if (seen.has(key)) throw defect(`object key ${JSON.stringify(key)} is given twice`);
+    seen.add(key);
+  }
+}

@@ -30,13 +30,46 @@ export interface ByteRange {
 export type ObjectSource = Uint8Array | Readable | { readonly file: string };
 
 export interface PutOptions {
-  /** Bytes of a stream when known. A stream that ends earlier or later is a `rejected` failure and stores nothing. */
+  /** Bytes of the source when known. A source that ends earlier or later is a `rejected` failure and stores nothing. */
   readonly size?: number;
   /**
    * The chunks of a stream belong to the store: it may free the memory of a chunk that it is done with, before the collector
    * does.
    */
   readonly ownChunks?: true;
+  /**
+   * The caller starts what follows from this object by itself, in the transaction that records the object. A store that can
+   * leave its announcement out does so; S3 announces every change. A crash loses nothing. Until that transaction commits, the
+   * job or the upload that put the object still exists and is repeated; from then on, what follows is recorded with it.
+   */
+  readonly handedOver?: true;
+  /**
+   * The object may be lost in a power failure until a later put of this process names it in `alsoDurable`. For objects that
+   * are worth nothing before that put.
+   */
+  readonly durable?: false;
+}
+
+/** An object to store. */
+export interface NewObject {
+  readonly key: string;
+  readonly source: ObjectSource;
+  readonly options?: PutOptions;
+}
+
+export interface PutAllOptions {
+  /** Keys of objects that were put with `durable: false`: they are durable, too, when the put resolves. */
+  readonly alsoDurable?: readonly string[];
+  /** Whoever counts the owner's bytes (storage-room.ts) leaves the last step to the caller, as the `turn` of each object. */
+  readonly settle?: 'by caller';
+}
+
+export interface StoredObject extends ObjectInfo {
+  /**
+   * Only with `settle: 'by caller'`, and only of a counted object. The caller settles it in the transaction that records the
+   * object. If it does not, the bytes stay counted, and the next sweep settles them.
+   */
+  readonly turn?: number;
 }
 
 export interface OpenObject {
@@ -64,6 +97,12 @@ export interface ObjectStore {
    * moment, it is unknown whether the put happened; that is a `transient` failure like any other.
    */
   put(key: string, source: ObjectSource, options: PutOptions, signal: AbortSignal): Promise<ObjectInfo>;
+  /**
+   * Stores several objects of one dataset, with different keys, in the given order, each like {@link put}. All are durable when
+   * it resolves. After a failure, or the crash of a process, the first few may be stored and the others are not; after a power
+   * failure, any of them may be missing. Returns them in the given order.
+   */
+  putAll(objects: readonly NewObject[], options: PutAllOptions, signal: AbortSignal): Promise<readonly StoredObject[]>;
   /** Undefined when there is no such object. */
   get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<OpenObject | undefined>;
   head(key: string, signal: AbortSignal): Promise<ObjectInfo | undefined>;
@@ -80,6 +119,11 @@ export interface ObjectStore {
   ): AsyncIterable<readonly ObjectInfo[]>;
   /** Removes in the given order; absent keys are ignored. */
   remove(keys: readonly string[], signal: AbortSignal): Promise<void>;
+  /**
+   * Removes leftovers, of which nobody has to hear: as {@link remove}, but a power failure may bring them back, and a store that
+   * can leave the announcement out does so. Reconciliation removes what came back.
+   */
+  discard(keys: readonly string[], signal: AbortSignal): Promise<void>;
   /** Resolves when the store answers; otherwise fails with a `transient` failure that names the store. */
   probe(signal: AbortSignal): Promise<void>;
 }

@@ -4,7 +4,7 @@
 // uploads (uploads.ts). An object's entry:
 //   absent   nothing is kept
 //   held     a process is changing the object; counts the larger of its current and its future size
-//   settled  counts the object's size
+//   settled  counts the object's size; from held by `settle`, or by the transaction of whoever put it (`settle: 'by caller'`)
 //   stale    held by a process that is dead, or of a dataset whose objects nobody has counted: for the sweep
 // Each change of an entry gets a new turn. Of two concurrent changes, the one whose turn has been superseded when it is done
 // has to check what became of the object.
@@ -17,7 +17,12 @@ export interface KeptObject extends DatasetAddress {
   readonly name: string;
 }
 
-export interface ReserveOptions {
+export interface CountedObject {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+export interface WantedObject extends CountedObject {
   /** The owner's quota; absent = the put is counted but never refused. */
   readonly limitBytes?: number;
   /** The content of raw/ is removed once this object is there, so it takes no room away from it. */
@@ -27,31 +32,39 @@ export interface ReserveOptions {
 }
 
 export type Reservation =
-  | { readonly fits: true; readonly turn: number }
-  /** `usedBytes` excludes the bytes that the object already has. */
-  | { readonly fits: false; readonly usedBytes: number };
+  /** In the order of the objects. */
+  | { readonly fits: true; readonly turns: readonly number[] }
+  /** The first object that does not fit. `usedBytes` excludes the bytes that it already has. */
+  | { readonly fits: false; readonly object: CountedObject; readonly usedBytes: number };
 
-export interface CountedObject {
+export interface HeldObject {
   readonly name: string;
-  readonly bytes: number;
+  readonly turn: number;
+}
+
+export interface SettledObject extends HeldObject {
+  /** Undefined = it is gone. */
+  readonly bytes: number | undefined;
 }
 
 /** What is known of a dataset at one moment; pass it back with a listing that began later. */
 export type KeptSnapshot = readonly (CountedObject & { readonly turn: number })[];
 
 export interface StoredBytes {
-  /** Holds the entry with room for `bytes` in total. A change that needs no more room than before always fits. */
-  reserve(object: KeptObject, bytes: number, options: ReserveOptions, signal: AbortSignal): Promise<Reservation>;
-  /** Holds the existing entries of objects that are about to be removed; returns the turn of each. */
-  hold(
-    at: DatasetAddress,
-    names: readonly string[],
-    signal: AbortSignal,
-  ): Promise<readonly { readonly name: string; readonly turn: number }[]>;
   /**
-   * Records the object's current bytes; undefined = it is gone. False, with nothing done, when the turn has been superseded.
+   * Holds the entries of all objects, each with room for its bytes in total, or of none. Each has to fit once those before it
+   * are stored. One that needs no more room than before always fits. The names differ.
    */
-  settle(object: KeptObject, turn: number, bytes: number | undefined, signal: AbortSignal): Promise<boolean>;
+  reserve(at: DatasetAddress, objects: readonly WantedObject[], signal: AbortSignal): Promise<Reservation>;
+  /** Holds the existing entries of objects that are about to be removed. */
+  hold(at: DatasetAddress, names: readonly string[], signal: AbortSignal): Promise<readonly HeldObject[]>;
+  /**
+   * Records the objects' current bytes. Returns the names of those that it settled. Nothing is done about the others: their
+   * turn has been superseded.
+   */
+  settle(at: DatasetAddress, objects: readonly SettledObject[], signal: AbortSignal): Promise<readonly string[]>;
+  /** Some objects whose entries this process holds, in no order. */
+  held(signal: AbortSignal): Promise<readonly KeptObject[]>;
   /** Some datasets with stale entries, in no order. */
   stale(signal: AbortSignal): Promise<readonly DatasetAddress[]>;
   /** The dataset's entries, except those that a living process holds. */

@@ -221,7 +221,8 @@ const WAYS: Readonly<Record<string, () => Promise<unknown>>> = {
     // A process that died between its reservation and the store's answer, or after it.
     const { owner, id: dataset } = some();
     const dead = new PostgresStoredBytes(site.db, 2_000_000_000);
-    await dead.reserve({ owner, dataset, name: random.pick(['documents/a.txt', 'vdi-meta.json']) }, 7_000, {}, never);
+    const name = random.pick(['documents/a.txt', 'vdi-meta.json']);
+    await dead.reserve({ owner, dataset }, [{ name, bytes: 7_000 }], never);
     tally.set('crash', (tally.get('crash') ?? 0) + (await site.store.sweep(never)));
   },
   rebuild: async () => {

@@ -53,6 +53,88 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       t.equal(shared.toString(), 'BABABA', 'what others may use is left alone');
     });
 
+    fact('puts several objects in order, and tells of each what head tells', async (t, { store, changes }) => {
+      const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
+      t.teardown(() => rm(dir, { recursive: true }));
+      await writeFile(join(dir, 'source'), 'from a file');
+      await store.put('1/a/replaced', Buffer.from('old'), {}, signal);
+      const objects = [
+        { key: '1/a/z', source: Buffer.from('from bytes') },
+        { key: '1/a/below/y', source: Readable.from([Buffer.from('a stream')]), options: { size: 8 } },
+        { key: '1/a/replaced', source: { file: join(dir, 'source') } },
+        { key: '1/a/empty', source: new Uint8Array(), options: { durable: false } },
+      ] as const;
+      const put = await store.putAll(objects, {}, signal);
+      t.strictSame(
+        put.map(({ key }) => key),
+        ['1/a/z', '1/a/below/y', '1/a/replaced', '1/a/empty'],
+      );
+      for (const info of put) t.strictSame(await store.head(info.key, signal), info);
+      t.strictSame(await contents(store), {
+        '1/a/below/y': 'a stream',
+        '1/a/empty': '',
+        '1/a/replaced': 'from a file',
+        '1/a/z': 'from bytes',
+      });
+      const created = ['1/a/replaced', '1/a/z', '1/a/below/y', '1/a/replaced', '1/a/empty'];
+      if (changes)
+        t.strictSame(
+          changes(),
+          created.map((key) => ({ kind: 'created', key })),
+        );
+      t.strictSame(await store.putAll([], {}, signal), []);
+    });
+
+    fact('stores none of several objects from the one on that fails, and ends their sources', async (t, world) => {
+      const { store, changes } = world;
+      await store.put('1/a/2', Buffer.from('old'), {}, signal);
+      const streams = [Readable.from([Buffer.from('abc')]), Readable.from([Buffer.from('def')])] as const;
+      const objects = [
+        { key: '1/a/1', source: Buffer.from('first') },
+        { key: '1/a/2', source: streams[0], options: { size: 2 } },
+        { key: '1/a/3', source: streams[1] },
+      ];
+      await t.rejects(store.putAll(objects, {}, signal), { kind: 'rejected', message: /1\/a\/2/ });
+      t.strictSame(
+        streams.map((stream) => stream.destroyed),
+        [true, true],
+      );
+      const { '1/a/1': first = 'first', ...others } = await contents(store);
+      t.strictSame([first, others], ['first', { '1/a/2': 'old' }]);
+      const stored = (await store.head('1/a/1', signal)) ? ['1/a/2', '1/a/1'] : ['1/a/2'];
+      if (changes)
+        t.strictSame(
+          changes(),
+          stored.map((key) => ({ kind: 'created', key })),
+        );
+    });
+
+    fact('stores none of several objects when the same key is there twice, or the put is aborted', async (t, world) => {
+      const { store } = world;
+      const source = Readable.from([Buffer.from('x')]);
+      const twice = [
+        { key: '1/a/x', source: Buffer.from('x') },
+        { key: '1/a/x', source },
+      ];
+      await t.rejects(store.putAll(twice, {}, signal), { kind: 'defect', message: /"1\/a\/x" is given twice/ });
+      t.ok(source.destroyed);
+      const once = [
+        { key: '1/a/x', source: Buffer.from('x') },
+        { key: '1/a/y', source: Buffer.from('y') },
+      ];
+      await t.rejects(store.putAll(once, {}, AbortSignal.abort(new Error('enough'))), new Error('enough'));
+      t.strictSame(await contents(store), {});
+    });
+
+    fact('stores what is handed over, and what another put makes durable, like everything else', async (t, world) => {
+      const { store } = world;
+      await store.put('1/a/raw/x', Buffer.from('x'), { durable: false }, signal);
+      const objects = [{ key: '1/a/y', source: Buffer.from('y'), options: { handedOver: true } }] as const;
+      await store.putAll(objects, { alsoDurable: ['1/a/raw/x'] }, signal);
+      await store.put('1/a/z', Buffer.from('z'), { handedOver: true }, signal);
+      t.strictSame(await contents(store), { '1/a/raw/x': 'x', '1/a/y': 'y', '1/a/z': 'z' });
+    });
+
     fact('tells the same of an object by put, head, get and list', async (t, { store }) => {
       const put = await store.put('1/a/x', Buffer.from('hello'), {}, signal);
       t.match(put, { key: '1/a/x', size: 5, etag: /^[A-Za-z0-9-]+$/, modified: Date });
@@ -215,6 +297,23 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
         { kind: 'removed', key: '1/a/raw/y' },
         { kind: 'removed', key: '1/a/x' },
       ]);
+    });
+
+    fact('ignores, in a removal, keys below an object and keys of a folder', async (t, { store }) => {
+      await store.put('1/a/x', Buffer.from('x'), {}, signal);
+      const absent = ['1/a', '1/a/x/y'];
+      await store.remove(absent, signal);
+      await store.discard(absent, signal);
+      t.strictSame(await contents(store), { '1/a/x': 'x' });
+    });
+
+    fact('discards objects, absent ones too', async (t, { store }) => {
+      for (const key of ['1/a/x', '1/a/raw/y', '1/b/z']) await store.put(key, Buffer.from(key), {}, signal);
+      await store.discard(['1/a/raw/y', '1/a/none', '1/a/x', '9/9/9'], signal);
+      await store.discard([], signal);
+      t.strictSame(await contents(store), { '1/b/z': '1/b/z' });
+      await t.rejects(store.discard(['1/b/z'], AbortSignal.abort(new Error('enough'))), new Error('enough'));
+      t.strictSame(await contents(store), { '1/b/z': '1/b/z' });
     });
 
     fact('puts into a folder that is being emptied', async (t, { store }) => {

@@ -3,12 +3,15 @@
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { ObjectChange } from '../../engine/model/event.ts';
+import { demandDifferentKeys } from '../../engine/model/object-key.ts';
 import type {
   ByteRange,
+  NewObject,
   ObjectInfo,
   ObjectSource,
   ObjectStore,
   OpenObject,
+  PutAllOptions,
   PutOptions,
 } from '../../engine/ports/object-store.ts';
 import { rejected, transient } from '../../engine/runtime/failure.ts';
@@ -22,7 +25,9 @@ const PAGE_KEYS = 3;
 
 export class FakeObjectStore implements ObjectStore {
   readonly changes: ObjectChange[] = [];
-  /** Called first by every method with its name; throws what the store should fail with. */
+  /** Whether it leaves the announcement of objects out that are handed over, and of what is discarded. */
+  honorsHandOver = false;
+  /** Called first by every method with its name, for each object; throws what the store should fail with. */
   onCall: (method: keyof ObjectStore, key: string) => void = () => {};
   readonly #objects = new Map<string, StoredObject>();
   readonly #now: () => number;
@@ -52,10 +57,26 @@ export class FakeObjectStore implements ObjectStore {
         throw rejected(`${key}: the source has ${bytes.length} bytes, but ${options.size} bytes were announced`);
       const info = { key, size: bytes.length, etag: `fake-${++this.#puts}`, modified: new Date(this.#now()) };
       this.#objects.set(key, { info, bytes });
-      this.changes.push({ kind: 'created', key });
+      if (!(this.honorsHandOver && options.handedOver)) this.changes.push({ kind: 'created', key });
       return info;
     } catch (error) {
       if (source instanceof Readable) source.destroy();
+      throw error;
+    }
+  }
+
+  async putAll(
+    objects: readonly NewObject[],
+    _options: PutAllOptions,
+    signal: AbortSignal,
+  ): Promise<readonly ObjectInfo[]> {
+    try {
+      demandDifferentKeys(objects.map(({ key }) => key));
+      const infos: ObjectInfo[] = [];
+      for (const { key, source, options = {} } of objects) infos.push(await this.put(key, source, options, signal));
+      return infos;
+    } catch (error) {
+      for (const { source } of objects) if (source instanceof Readable) source.destroy();
       throw error;
     }
   }
@@ -102,6 +123,14 @@ export class FakeObjectStore implements ObjectStore {
       this.onCall('remove', key);
       signal.throwIfAborted();
       if (this.#objects.delete(key)) this.changes.push({ kind: 'removed', key });
+    }
+  }
+
+  async discard(keys: readonly string[], signal: AbortSignal): Promise<void> {
+    for (const key of keys) {
+      this.onCall('discard', key);
+      signal.throwIfAborted();
+      if (this.#objects.delete(key) && !this.honorsHandOver) this.changes.push({ kind: 'removed', key });
     }
   }
 

@@ -14,6 +14,8 @@ import type { World } from './world.ts';
 const READS = /^(find|source|get|head|state|attempts|usage|view|files|page|retired|list|probe|read|acquireable)$/;
 /** What waits for a dataset's row. */
 const ROW_WRITES = /^(catalog\.(write|register|remove)|index\.beginPruning)$/;
+/** Methods of the store whose first parameter is a list. */
+const IN_PARTS = new Set(['putAll', 'remove', 'discard']);
 const never = new AbortController().signal;
 
 type Method = (...args: unknown[]) => unknown;
@@ -115,7 +117,7 @@ export class Gate {
       act,
       actPartly: partOf(port, method, call, own, this.#world),
     });
-    for (const source of args.filter((arg) => arg instanceof Readable)) passed.catch(() => source.destroy());
+    for (const source of sourcesOf(args)) passed.catch(() => source.destroy());
     return passed;
   }
 
@@ -148,7 +150,14 @@ export class Gate {
   }
 }
 
-/** Only what comes in parts has any: removals of several objects. */
+/** Streams of a put of one object or of several. */
+function sourcesOf(args: readonly unknown[]): readonly Readable[] {
+  const [objects] = args;
+  const sources = Array.isArray(objects) ? objects.map((object: { source?: unknown } | null) => object?.source) : args;
+  return sources.filter((source) => source instanceof Readable);
+}
+
+/** Only what comes in parts has any: puts and removals of several objects. */
 function partOf(
   port: string,
   method: string,
@@ -156,9 +165,9 @@ function partOf(
   args: readonly unknown[],
   { scheduler }: World,
 ): (() => Promise<unknown>) | undefined {
-  const [keys] = args;
-  if (port !== 'store' || method !== 'remove' || !Array.isArray(keys) || keys.length < 2) return undefined;
-  return async () => call(keys.slice(0, scheduler.random.between(1, keys.length - 1)), ...args.slice(1));
+  const [parts] = args;
+  if (port !== 'store' || !IN_PARTS.has(method) || !Array.isArray(parts) || parts.length < 2) return undefined;
+  return async () => call(parts.slice(0, scheduler.random.between(1, parts.length - 1)), ...args.slice(1));
 }
 
 const datasetOf = (arg: unknown): unknown =>

@@ -18,7 +18,8 @@ import {
 } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { ObjectSource, PutOptions } from '../../ports/object-store.ts';
+import { Readable } from 'node:stream';
+import type { NewObject, ObjectSource, PutOptions } from '../../ports/object-store.ts';
 import { codeOf, defect, rejected, transient } from '../../runtime/failure.ts';
 import { giveBack } from '../../runtime/give-back.ts';
 import type { Clock } from '../../runtime/time.ts';
@@ -57,24 +58,50 @@ export class Staging {
     await stat(this.#dir);
   }
 
+  /**
+   * Stages objects concurrently, because a file system syncs several files in the time of one. When one fails, all sources end
+   * and nothing is left behind.
+   */
+  async stageAll(objects: readonly NewObject[], signal: AbortSignal): Promise<readonly StagedObject[]> {
+    const staged: (StagedObject | undefined)[] = [];
+    const failures: unknown[] = [];
+    const stageNext = async ({ key, source, options = {} }: NewObject, i: number): Promise<void> => {
+      try {
+        staged[i] = await this.#stage(key, source, options, signal);
+      } catch (error) {
+        failures.push(error);
+        endSources(objects);
+      }
+    };
+    await Promise.all(objects.map(stageNext));
+    const whole = staged.filter((object) => object !== undefined);
+    if (failures.length === 0) return whole;
+    for (const object of whole) await this.discard(object);
+    // The others failed because their sources were ended.
+    throw failures[0];
+  }
+
   /** Writes the source to a new file and syncs it. Leaves nothing behind when it fails. */
-  async stage(key: string, source: ObjectSource, options: PutOptions, signal: AbortSignal): Promise<StagedObject> {
+  async #stage(key: string, source: ObjectSource, options: PutOptions, signal: AbortSignal): Promise<StagedObject> {
     const { size } = options;
     const file = join(this.#dir, `${this.#writer}.${randomUUID()}`);
     let from: string | undefined;
     try {
-      if (source instanceof Uint8Array || !('file' in source)) await write(file, key, source, options, signal);
-      else if (await take(source.file, file)) from = source.file;
-      const staged = { ...(await this.#seal(file)), from };
+      const isFile = !(source instanceof Uint8Array) && 'file' in source;
+      if (isFile && (await take(source.file, file))) from = source.file;
+      await using handle = await open(file, isFile ? constants.O_RDWR | constants.O_NOFOLLOW : 'wx', 0o640);
+      if (!isFile) await write(handle, key, source, options, signal);
+      const staged = { file, from, ...(await this.#seal(handle)) };
       if (size !== undefined && staged.size !== size) throw wrongSize(key, `${staged.size} bytes`, size);
       return staged;
     } catch (error) {
+      const reason = from === undefined || (await isPlain(file)) ? error : notPlain(from);
       await this.discard({ file, from });
-      throw error;
+      throw reason;
     }
   }
 
-  /** Undoes {@link stage}; does nothing if the file was renamed into place. */
+  /** Undoes {@link stageAll} for one object; does nothing if the file was renamed into place. */
   async discard({ file, from }: Pick<StagedObject, 'file' | 'from'>): Promise<void> {
     if (from === undefined) return rm(file, { force: true });
     try {
@@ -111,37 +138,44 @@ export class Staging {
    * Stamps and syncs the file. File systems may store times in milliseconds and reuse inode numbers. So the part below a
    * millisecond is random: two puts within one millisecond must not have the same etag.
    */
-  async #seal(file: string): Promise<Omit<StagedObject, 'from'>> {
-    await using handle = await open(file, 'r+');
+  async #seal(handle: FileHandle): Promise<Pick<StagedObject, 'size' | 'etag' | 'modified'>> {
     const seconds = (this.#clock.now() + randomInt(1, 999_000) / 1e6) / 1000;
     await handle.utimes(seconds, seconds);
     await handle.sync();
     const stats = await handle.stat({ bigint: true });
-    return { file, size: Number(stats.size), etag: etagOf(stats), modified: modifiedOf(stats) };
+    return { size: Number(stats.size), etag: etagOf(stats), modified: modifiedOf(stats) };
   }
+}
+
+export function endSources(objects: readonly NewObject[]): void {
+  for (const { source } of objects) if (source instanceof Readable) source.destroy();
 }
 
 /** Moves the file, or copies it from another file system. True if it was moved. */
 async function take(from: string, to: string): Promise<boolean> {
-  if (!(await lstat(from)).isFile()) throw defect(`${from} is not a plain file`);
   try {
     await rename(from, to);
     return true;
   } catch (error) {
     if (codeOf(error) !== 'EXDEV') throw error;
+    // A copy would follow a link.
+    if (!(await isPlain(from))) throw notPlain(from);
     await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
     return false;
   }
 }
 
+const isPlain = async (file: string): Promise<boolean> => (await lstat(file)).isFile();
+
+const notPlain = (file: string): Error => defect(`${file} is not a plain file`);
+
 async function write(
-  file: string,
+  handle: FileHandle,
   key: string,
   source: Exclude<ObjectSource, { readonly file: string }>,
   { size, ownChunks }: PutOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  await using handle = await open(file, 'wx', 0o640);
   if (source instanceof Uint8Array) return writeFully(handle, source, 0);
   // A source that sends nothing must not block an aborted put.
   using _ = addAbortListener(signal, () => source.destroy(signal.reason));

@@ -1,22 +1,30 @@
 // The object store as a directory: `objects/{key}` contains the objects, `staging/` the objects that are being written.
 //
-//   A put:    stage (write, fsync) -> note in the journal -> rename into place -> fsync folders -> release in the journal
-//   A remove: note -> unlink -> fsync folder -> release
-// The journal records only changes that are announced; other changes skip it, in the same order. A crash between two steps
-// leaves a note, which settling compares with the directory. A change that was made is released, one that was not is dropped
-// (docs/design/decisions.md#embedded-stack). So no change is lost, and none is announced that did not happen.
+//   A put:     stage (write, fsync) -> note in the journal -> rename into place -> fsync folders -> release in the journal
+//   A remove:  note -> unlink -> fsync folders -> release
+//   A discard: unlink
+// Several objects take each step together. The journal records only changes that are announced; other changes skip it, in the
+// same order. A crash between two steps leaves a note, which settling compares with the directory. A change that was made is
+// released, one that was not is dropped (docs/design/decisions.md#embedded-stack). So no change is lost, and none is announced
+// that did not happen.
 
-import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Readable } from 'node:stream';
 import type { ObjectChange } from '../../model/event.ts';
-import type { ObjectInfo, ObjectSource, ObjectStore, PutOptions } from '../../ports/object-store.ts';
+import { demandDifferentKeys } from '../../model/object-key.ts';
+import type {
+  NewObject,
+  ObjectInfo,
+  ObjectSource,
+  ObjectStore,
+  PutAllOptions,
+  PutOptions,
+} from '../../ports/object-store.ts';
 import { defect, messageOf, transient } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { type Clock, deadline } from '../../runtime/time.ts';
 import type { ChangeJournal, JournalEntry, PendingEntry } from '../events/postgres-queue.ts';
 import { DirectoryReader, demandFolder, objectPath, storeFault } from './directory-store-reader.ts';
-import { type StagedObject, Staging } from './directory-store-staging.ts';
+import { endSources, type StagedObject, Staging } from './directory-store-staging.ts';
 import { ObjectTree } from './directory-store-tree.ts';
 
 interface DirectoryStoreOptions {
@@ -25,6 +33,8 @@ interface DirectoryStoreOptions {
   readonly journal: ChangeJournal;
   /** Which changes are announced; default all. */
   readonly announces?: (change: ObjectChange) => boolean;
+  /** Objects that are handed over by their caller are not announced. Only where nobody else is to hear of changes. */
+  readonly honorsHandOver?: boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -38,15 +48,16 @@ const TELL_MS = 10_000;
 export async function openDirectoryStore(options: DirectoryStoreOptions, signal: AbortSignal): Promise<DirectoryStore> {
   const objects = join(options.path, 'objects');
   const staging = new Staging(join(options.path, 'staging'), options.clock);
+  const tree = new ObjectTree(objects);
   try {
-    await mkdir(objects, { recursive: true, mode: 0o750 });
+    await tree.open();
     await staging.open();
     const swept = await staging.sweep();
     if (swept > 0) options.log.info({ files: swept }, 'removed unfinished objects of crashed processes');
   } catch (error) {
     throw storeFault(error, `object store ${options.path}`);
   }
-  const store = new DirectoryStore(options, objects, staging);
+  const store = new DirectoryStore(options, objects, tree, staging);
   await store.settleOrphans(signal);
   return store;
 }
@@ -60,30 +71,37 @@ export class DirectoryStore extends DirectoryReader implements ObjectStore {
   /** Entries whose outcome the journal did not get; settled with the orphans. */
   #untold: PendingEntry[] = [];
 
-  constructor(options: DirectoryStoreOptions, objects: string, staging: Staging) {
+  constructor(options: DirectoryStoreOptions, objects: string, tree: ObjectTree, staging: Staging) {
     super(objects);
     this.#options = options;
     this.#objects = objects;
-    this.#tree = new ObjectTree(objects);
+    this.#tree = tree;
     this.#staging = staging;
   }
 
   async put(key: string, source: ObjectSource, options: PutOptions, signal: AbortSignal): Promise<ObjectInfo> {
-    let staged: StagedObject | undefined;
+    const [info] = await this.putAll([{ key, source, options }], {}, signal);
+    return info as ObjectInfo;
+  }
+
+  async putAll(
+    objects: readonly NewObject[],
+    { alsoDurable = [] }: PutAllOptions,
+    signal: AbortSignal,
+  ): Promise<readonly ObjectInfo[]> {
+    let staged: readonly StagedObject[] = [];
+    const keys = objects.map(({ key }) => key);
     try {
-      const target = objectPath(this.#objects, key);
+      demandDifferentKeys(keys);
       signal.throwIfAborted();
-      staged = await this.#staging.stage(key, source, options, signal);
-      await this.#publish(key, target, staged, signal);
-      const { size, etag, modified } = staged;
-      // The file was moved into place.
-      staged = undefined;
-      return { key, size, etag, modified };
+      staged = await this.#staging.stageAll(objects, signal);
+      await this.#publish(objects, staged, alsoDurable, signal);
+      return staged.map(({ size, etag, modified }, i) => ({ key: keys[i] as string, size, etag, modified }));
     } catch (error) {
-      if (source instanceof Readable) source.destroy();
-      throw storeFault(error, `putting ${key}`);
-    } finally {
-      if (staged) await this.#staging.discard(staged);
+      endSources(objects);
+      // Of those that were moved into place there is nothing to discard.
+      for (const object of staged) await this.#staging.discard(object);
+      throw storeFault(error, `putting ${keys.join(', ')}`);
     }
   }
 
@@ -91,6 +109,19 @@ export class DirectoryStore extends DirectoryReader implements ObjectStore {
     const unique = [...new Set(keys)];
     for (let i = 0; i < unique.length; i += REMOVE_BATCH)
       await this.#removeBatch(unique.slice(i, i + REMOVE_BATCH), signal);
+  }
+
+  async discard(keys: readonly string[], signal: AbortSignal): Promise<void> {
+    const gone = new Set<string>();
+    try {
+      try {
+        await this.#unlink(new Set(keys), gone, signal);
+      } finally {
+        await this.#prune(gone);
+      }
+    } catch (error) {
+      throw storeFault(error, 'removing objects');
+    }
   }
 
   async probe(signal: AbortSignal): Promise<void> {
@@ -122,19 +153,31 @@ export class DirectoryStore extends DirectoryReader implements ObjectStore {
     }
   }
 
-  async #publish(key: string, target: string, staged: StagedObject, signal: AbortSignal): Promise<void> {
-    const entries = await this.#note([{ change: { kind: 'created', key }, etag: staged.etag }], signal);
+  async #publish(
+    objects: readonly NewObject[],
+    staged: readonly StagedObject[],
+    alsoDurable: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { honorsHandOver = false } = this.#options;
+    const folders = new Set(alsoDurable.map((key) => this.#folderOf(key)));
+    const changes = objects.flatMap(({ key, options }, i): readonly JournalEntry[] =>
+      honorsHandOver && options?.handedOver ? [] : [{ change: { kind: 'created', key }, etag: staged[i]?.etag }],
+    );
+    const entries = await this.#note(changes, signal);
+    const moved = new Set<string>();
     try {
       signal.throwIfAborted();
-      await this.#tree.moveIn(staged.file, target);
+      for (const [i, { key, options }] of objects.entries()) {
+        await this.#tree.moveIn((staged[i] as StagedObject).file, objectPath(this.#objects, key));
+        moved.add(key);
+        if (options?.durable !== false) folders.add(this.#folderOf(key));
+      }
+      await this.#tree.makeDurable(folders);
     } catch (error) {
-      await this.#tell([], entries).catch((cause: unknown) => this.#logUntold(cause));
-      throw error;
-    }
-    try {
-      await this.#tree.syncUpwards(dirname(target));
-    } catch (error) {
-      this.#untold.push(...entries);
+      // Whether what was moved lasts is decided when it is settled.
+      this.#untold.push(...entries.filter(isOneOf(moved)));
+      await this.#tell([], entries.filter(isNotOneOf(moved))).catch((cause: unknown) => this.#logUntold(cause));
       throw error;
     }
     await this.#tell(entries, []);
@@ -142,33 +185,52 @@ export class DirectoryStore extends DirectoryReader implements ObjectStore {
 
   async #removeBatch(keys: readonly string[], signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
+    const { announces = () => true } = this.#options;
+    const present: string[] = [];
     const found: JournalEntry[] = [];
-    for (const key of keys)
-      if (await this.head(key, signal)) found.push({ change: { kind: 'removed', key }, etag: undefined });
-    if (found.length === 0) return;
+    for (const key of keys) {
+      const change = { kind: 'removed', key } as const;
+      const isAnnounced = announces(change);
+      // The journal must not hear of an absent object. Otherwise, the removal itself tells whether there was one.
+      if (isAnnounced && !(await this.head(key, signal))) continue;
+      present.push(key);
+      if (isAnnounced) found.push({ change, etag: undefined });
+    }
     const entries = await this.#note(found, signal);
-    const noted = new Map(entries.map((entry) => [entry.change.key, entry]));
-    const gone = new Set<PendingEntry>();
-    const folders = new Set<string>();
+    const gone = new Set<string>();
     try {
       try {
-        for (const { change } of found) {
-          signal.throwIfAborted();
-          const file = objectPath(this.#objects, change.key);
-          // Another process removed it first and announces the change.
-          if (!(await this.#tree.unlink(file))) continue;
-          const entry = noted.get(change.key);
-          if (entry) gone.add(entry);
-          folders.add(await this.#tree.prune(dirname(file)));
-        }
+        await this.#unlink(present, gone, signal);
       } finally {
-        for (const folder of folders) await this.#tree.sync(folder);
+        for (const folder of await this.#prune(gone)) await this.#tree.sync(folder);
       }
     } catch (error) {
-      await this.#tell([...gone], entries.filter(isNotIn(gone))).catch((cause: unknown) => this.#logUntold(cause));
+      await this.#tell(entries.filter(isOneOf(gone)), entries.filter(isNotOneOf(gone))).catch((cause: unknown) =>
+        this.#logUntold(cause),
+      );
       throw storeFault(error, 'removing objects');
     }
-    await this.#tell([...gone], entries.filter(isNotIn(gone)));
+    await this.#tell(entries.filter(isOneOf(gone)), entries.filter(isNotOneOf(gone)));
+  }
+
+  /** @param gone gets the keys that were removed; one that was absent was removed by another process, which announces it */
+  async #unlink(keys: Iterable<string>, gone: Set<string>, signal: AbortSignal): Promise<void> {
+    for (const key of keys) {
+      signal.throwIfAborted();
+      if (await this.#tree.unlink(objectPath(this.#objects, key))) gone.add(key);
+    }
+  }
+
+  /** Removes the folders of these keys that are empty. Returns the folders that lost an entry and remain. */
+  async #prune(gone: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+    const remaining = new Set<string>();
+    for (const folder of new Set([...gone].map((key) => this.#folderOf(key))))
+      remaining.add(await this.#tree.prune(folder));
+    return remaining;
+  }
+
+  #folderOf(key: string): string {
+    return dirname(objectPath(this.#objects, key));
   }
 
   /** Notes those of the changes that are announced. */
@@ -207,9 +269,10 @@ export class DirectoryStore extends DirectoryReader implements ObjectStore {
   }
 
   async #settle(entries: readonly PendingEntry[], signal: AbortSignal): Promise<void> {
-    const made = new Set<PendingEntry>();
-    for (const entry of entries) if (await this.#wasMade(entry, signal)) made.add(entry);
-    await this.#tell([...made], entries.filter(isNotIn(made)));
+    const made: PendingEntry[] = [];
+    const unmade: PendingEntry[] = [];
+    for (const entry of entries) ((await this.#wasMade(entry, signal)) ? made : unmade).push(entry);
+    await this.#tell(made, unmade);
   }
 
   async #wasMade({ change, etag }: PendingEntry, signal: AbortSignal): Promise<boolean> {
@@ -220,7 +283,12 @@ export class DirectoryStore extends DirectoryReader implements ObjectStore {
 
 const idOf = (entry: PendingEntry): number => entry.id;
 
-const isNotIn =
-  (entries: ReadonlySet<PendingEntry>) =>
-  (entry: PendingEntry): boolean =>
-    !entries.has(entry);
+const isOneOf =
+  (keys: ReadonlySet<string>) =>
+  ({ change }: PendingEntry): boolean =>
+    keys.has(change.key);
+
+const isNotOneOf =
+  (keys: ReadonlySet<string>) =>
+  ({ change }: PendingEntry): boolean =>
+    !keys.has(change.key);

@@ -3,13 +3,21 @@
 //
 // put     one request if the size is known and at most 5 GiB, otherwise a multipart upload (s3-multipart.ts). Then we read
 //         the head, because the response to a put does not contain the modification time.
-// remove  one request per key, because a request for several keys does not guarantee an order.
+//         Several objects are put one after the other.
+// remove  one request per key, because a request for several keys does not guarantee an order. A discard is the same.
 // abort   does not undo a change that the store has received in full. It then waits briefly for the store's response.
 
 import { lstat, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { demandAllowedKey } from '../../model/object-key.ts';
-import type { ObjectInfo, ObjectSource, ObjectStore, PutOptions } from '../../ports/object-store.ts';
+import { demandAllowedKey, demandDifferentKeys } from '../../model/object-key.ts';
+import type {
+  NewObject,
+  ObjectInfo,
+  ObjectSource,
+  ObjectStore,
+  PutAllOptions,
+  PutOptions,
+} from '../../ports/object-store.ts';
 import { defect, Failure, messageOf, transient } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { deadline } from '../../runtime/time.ts';
@@ -54,6 +62,23 @@ export class S3Store extends S3Reader implements ObjectStore, Disposable {
       if (source instanceof Readable) source.destroy();
       throw error;
     }
+  }
+
+  /** The bucket announces every change, and everything in it is durable. */
+  async putAll(objects: readonly NewObject[], _: PutAllOptions, signal: AbortSignal): Promise<readonly ObjectInfo[]> {
+    try {
+      demandDifferentKeys(objects.map(({ key }) => key));
+      const infos: ObjectInfo[] = [];
+      for (const { key, source, options = {} } of objects) infos.push(await this.put(key, source, options, signal));
+      return infos;
+    } catch (error) {
+      for (const { source } of objects) if (source instanceof Readable) source.destroy();
+      throw error;
+    }
+  }
+
+  discard(keys: readonly string[], signal: AbortSignal): Promise<void> {
+    return this.remove(keys, signal);
   }
 
   async remove(keys: readonly string[], signal: AbortSignal): Promise<void> {

@@ -4,15 +4,22 @@
 //
 // A process that crashes in between leaves entries that count too much; `sweep` recounts them.
 
-import { stat } from 'node:fs/promises';
-import { Readable, Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { type DatasetAddress, datasetPrefix, type ObjectKey, parseKey } from '../../model/object-key.ts';
-import type { ObjectInfo, ObjectSource, ObjectStore, PutOptions } from '../../ports/object-store.ts';
-import { type KeptObject, overQuota, type ReserveOptions, type StoredBytes } from '../../ports/storage-room.ts';
-import { rejected } from '../../runtime/failure.ts';
+import { Readable } from 'node:stream';
+import { type DatasetAddress, datasetPrefix, demandDifferentKeys } from '../../model/object-key.ts';
+import type {
+  NewObject,
+  ObjectInfo,
+  ObjectSource,
+  ObjectStore,
+  PutAllOptions,
+  PutOptions,
+  StoredObject,
+} from '../../ports/object-store.ts';
+import type { HeldObject, KeptObject, SettledObject, StoredBytes } from '../../ports/storage-room.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { type Clock, deadline } from '../../runtime/time.ts';
+import { countedObject, keyOf, namesByDataset, sharedDataset, unsettled } from './counted-objects.ts';
+import { PutRoom } from './put-room.ts';
 
 interface CountedStoreOptions {
   /** Quota per owner, in bytes. */
@@ -21,24 +28,17 @@ interface CountedStoreOptions {
   readonly log: Logger;
 }
 
-/** Reservation step for a stream of unknown length. */
-const STEP_BYTES = 1024 * 1024;
 /** Deadline for recording the outcome of an object. Independent of the caller's signal. */
 const SETTLE_MS = 10_000;
 /** How often concurrent changes of one object are retried; after that the sweep handles it. */
 const LOOKS = 5;
-/**
- * How many datasets are remembered for a recount while the database is unavailable. The rest is found after this process has
- * ended.
- */
-const UNSETTLED = 10_000;
 
 export class CountedStore implements ObjectStore {
   readonly #store: ObjectStore;
   readonly #kept: StoredBytes;
   readonly #options: CountedStoreOptions;
-  /** Objects whose entries this process still holds because the database or the store did not respond. */
-  readonly #unsettled = new Map<string, KeptObject>();
+  /** Objects that are being changed: their entries are held, and that is no leftover. */
+  readonly #changing = new Set<KeptObject>();
 
   constructor(store: ObjectStore, kept: StoredBytes, options: CountedStoreOptions) {
     this.#store = store;
@@ -53,45 +53,43 @@ export class CountedStore implements ObjectStore {
   probe: ObjectStore['probe'] = (...args) => this.#store.probe(...args);
 
   async put(key: string, source: ObjectSource, options: PutOptions, signal: AbortSignal): Promise<ObjectInfo> {
-    const object = countedObject(key);
-    if (!object) return this.#store.put(key, source, options, signal);
-    const size = await sizeOf(source, options);
-    const put = new CountedPut(object, this.#kept, this.#options.quotaBytes);
-    let info: ObjectInfo | undefined;
+    const [info] = await this.putAll([{ key, source, options }], {}, signal);
+    return info as ObjectInfo;
+  }
+
+  async putAll(
+    objects: readonly NewObject[],
+    options: PutAllOptions,
+    signal: AbortSignal,
+  ): Promise<readonly StoredObject[]> {
     try {
-      if (size !== undefined) await put.reserve(size, signal);
-      info = await (size === undefined && source instanceof Readable
-        ? this.#putUncounted(key, source, options, put, signal)
-        : this.#store.put(key, source, options, signal));
-      return info;
+      demandDifferentKeys(objects.map(({ key }) => key));
+      const counted = objects.flatMap(({ key }) => countedObject(key) ?? []);
+      const at = sharedDataset(counted);
+      if (!at) return await this.#store.putAll(objects, options, signal);
+      return await this.#whileChanging(counted, () => this.#putCounted(at, objects, options, signal));
     } catch (error) {
-      if (source instanceof Readable) source.destroy();
-      throw put.refusal ?? error;
-    } finally {
-      if (put.turn !== undefined) await this.#settle(object, put.turn, info && { bytes: info.size });
+      for (const { source } of objects) if (source instanceof Readable) source.destroy();
+      throw error;
     }
   }
 
-  async remove(keys: readonly string[], signal: AbortSignal): Promise<void> {
-    const held: { readonly object: KeptObject; readonly turn: number }[] = [];
-    for (const [at, names] of namesByDataset(keys))
-      for (const { name, turn } of await this.#kept.hold(at, names, signal))
-        held.push({ object: { ...at, name }, turn });
-    let isGone = false;
-    try {
-      await this.#store.remove(keys, signal);
-      isGone = true;
-    } finally {
-      for (const { object, turn } of held) await this.#settle(object, turn, isGone ? { bytes: undefined } : undefined);
-    }
+  remove(keys: readonly string[], signal: AbortSignal): Promise<void> {
+    return this.#removeCounted(keys, () => this.#store.remove(keys, signal), signal);
   }
 
-  /** Recounts what crashed processes left, and what was never counted. Returns the number of datasets. */
+  discard(keys: readonly string[], signal: AbortSignal): Promise<void> {
+    return this.#removeCounted(keys, () => this.#store.discard(keys, signal), signal);
+  }
+
+  /**
+   * Recounts what crashed processes left, and what was never counted. Returns the number of datasets. Settles what this process
+   * still holds although it is not changing it: the database did not respond, or whoever was to settle it did not.
+   */
   async sweep(signal: AbortSignal): Promise<number> {
-    for (const [key, object] of this.#unsettled) {
-      this.#unsettled.delete(key);
-      await this.#look(object);
-    }
+    const held = await this.#kept.held(signal);
+    const changing = new Set([...this.#changing].map(keyOf));
+    for (const object of held) if (!changing.has(keyOf(object))) await this.#look(object);
     let swept = 0;
     for (;;) {
       const stale = await this.#kept.stale(signal);
@@ -112,152 +110,92 @@ export class CountedStore implements ObjectStore {
     await this.#kept.recount(at, before, listed, signal);
   }
 
-  /** Counts the body while it streams: each byte is reserved in the quota before the store gets it. */
-  async #putUncounted(
-    key: string,
-    source: Readable,
-    options: PutOptions,
-    put: CountedPut,
+  async #putCounted(
+    at: DatasetAddress,
+    objects: readonly NewObject[],
+    options: PutAllOptions,
     signal: AbortSignal,
-  ): Promise<ObjectInfo> {
-    let bytes = 0;
-    const counting = new Transform({
-      transform: (chunk: Buffer, _encoding, done) => {
-        bytes += chunk.length;
-        put.admit(bytes, signal).then(() => done(null, chunk), done);
-      },
-    });
-    await put.reserve(0, signal);
-    const piping = pipeline(source, counting, { signal });
-    const [piped, stored] = await Promise.allSettled([piping, this.#store.put(key, counting, options, signal)]);
-    if (stored.status === 'fulfilled') return stored.value;
-    throw put.refusal ?? (piped.status === 'rejected' ? piped.reason : stored.reason);
+  ): Promise<readonly StoredObject[]> {
+    const room = new PutRoom(at, this.#kept, this.#options.quotaBytes);
+    const stored: StoredObject[] = [];
+    try {
+      const given = await room.reserve(objects, signal);
+      for (const info of await this.#store.putAll(given, options, signal)) {
+        const turn = room.turnOf(info.key);
+        stored.push(turn === undefined ? info : { ...info, turn });
+      }
+    } catch (error) {
+      const reason = room.refusal ?? error;
+      await this.#lookAll(await room.held());
+      throw reason;
+    }
+    if (options.settle === 'by caller') return stored;
+    const left = unsettled(stored);
+    if (left) await this.#settle(left.at, left.objects);
+    return stored.map(({ turn: _settled, ...info }) => info);
   }
 
-  /** @param outcome undefined = the object's outcome is unknown */
-  async #settle(
-    object: KeptObject,
-    turn: number,
-    outcome: { readonly bytes: number | undefined } | undefined,
-  ): Promise<void> {
-    if (!outcome) return this.#look(object);
+  async #removeCounted(keys: readonly string[], remove: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    const held: { readonly at: DatasetAddress; readonly objects: readonly HeldObject[] }[] = [];
+    for (const [at, names] of namesByDataset(keys)) {
+      const objects = await this.#kept.hold(at, names, signal);
+      if (objects.length > 0) held.push({ at, objects });
+    }
+    const changing = held.flatMap(({ at, objects }) => objects.map(({ name }) => ({ ...at, name })));
+    await this.#whileChanging(changing, async () => {
+      try {
+        await remove();
+      } catch (error) {
+        await this.#lookAll(changing);
+        throw error;
+      }
+      for (const { at, objects } of held) {
+        const gone = objects.map((object) => ({ ...object, bytes: undefined }));
+        await this.#settle(at, gone);
+      }
+    });
+  }
+
+  async #whileChanging<Result>(objects: readonly KeptObject[], change: () => Promise<Result>): Promise<Result> {
+    for (const object of objects) this.#changing.add(object);
+    try {
+      return await change();
+    } finally {
+      for (const object of objects) this.#changing.delete(object);
+    }
+  }
+
+  async #settle(at: DatasetAddress, objects: readonly SettledObject[]): Promise<void> {
     using patience = this.#patience();
-    const settled = await this.#kept.settle(object, turn, outcome.bytes, patience.signal).catch(() => false);
-    if (!settled) await this.#look(object);
+    const settled = new Set(await this.#kept.settle(at, objects, patience.signal).catch(() => []));
+    const left = objects.filter(({ name }) => !settled.has(name));
+    await this.#lookAll(left.map(({ name }) => ({ ...at, name })));
+  }
+
+  async #lookAll(objects: readonly KeptObject[]): Promise<void> {
+    for (const object of objects) await this.#look(object);
   }
 
   /** Never rejects: an entry that stays held counts too much until the sweep. */
-  async #look(object: KeptObject): Promise<void> {
-    const key = datasetPrefix(object) + object.name;
+  async #look({ name, ...at }: KeptObject): Promise<void> {
+    const key = datasetPrefix(at) + name;
     using patience = this.#patience();
     const { signal } = patience;
     try {
       for (let look = 0; look < LOOKS; look++) {
-        const reservation = await this.#kept.reserve(object, 0, {}, signal);
+        const reservation = await this.#kept.reserve(at, [{ name, bytes: 0 }], signal);
         const info = await this.#store.head(key, signal);
-        if (reservation.fits && (await this.#kept.settle(object, reservation.turn, info?.size, signal))) return;
+        const turn = reservation.fits ? reservation.turns[0] : undefined;
+        if (turn === undefined) continue;
+        if ((await this.#kept.settle(at, [{ name, turn, bytes: info?.size }], signal)).length > 0) return;
       }
     } catch (err) {
       this.#options.log.warn({ err, key }, 'an object could not be counted; the next sweep recounts it');
     }
-    if (this.#unsettled.size < UNSETTLED) this.#unsettled.set(key, object);
   }
 
   #patience(): ReturnType<typeof deadline> {
     const late = (): Error => new Error(`not finished within ${SETTLE_MS} ms`);
     return deadline(this.#options.clock, SETTLE_MS, undefined, late);
   }
-}
-
-/** The reservation of one put. */
-class CountedPut {
-  readonly #object: KeptObject;
-  readonly #kept: StoredBytes;
-  readonly #quotaBytes: number;
-  #reserved = 0;
-  /** Undefined until something is reserved. */
-  turn: number | undefined;
-  refusal: Error | undefined;
-
-  constructor(object: KeptObject, kept: StoredBytes, quotaBytes: number) {
-    this.#object = object;
-    this.#kept = kept;
-    this.#quotaBytes = quotaBytes;
-  }
-
-  /** `rejected` when the quota does not have room for this many bytes. */
-  async reserve(bytes: number, signal: AbortSignal): Promise<void> {
-    const refused = await this.#try(bytes, signal);
-    if (refused === undefined) return;
-    this.refusal = rejected(overQuota(titleOf(this.#object.name), bytes, this.#quotaBytes, refused));
-    throw this.refusal;
-  }
-
-  /** Reserves a step ahead if there is room for it. */
-  async admit(bytes: number, signal: AbortSignal): Promise<void> {
-    if (bytes <= this.#reserved) return;
-    if ((await this.#try(bytes + STEP_BYTES, signal)) !== undefined) await this.reserve(bytes, signal);
-  }
-
-  /** Returns the bytes in use if it does not fit. */
-  async #try(bytes: number, signal: AbortSignal): Promise<number | undefined> {
-    const rules = rulesOf(this.#object.name);
-    const options = rules === 'counted only' ? {} : { ...rules, limitBytes: this.#quotaBytes };
-    const reservation = await this.#kept.reserve(this.#object, bytes, options, signal);
-    if (!reservation.fits) return reservation.usedBytes;
-    this.turn = reservation.turn;
-    this.#reserved = bytes;
-    return undefined;
-  }
-}
-
-/** Undefined for objects that are not counted here. */
-function countedObject(key: string): KeptObject | undefined {
-  const parsed = parseKey(key);
-  if (parsed === undefined || parsed === 'foreign' || !isCounted(parsed)) return undefined;
-  const { owner, dataset } = parsed;
-  return { owner, dataset, name: key.slice(datasetPrefix(parsed).length) };
-}
-
-function isCounted(key: ObjectKey): boolean {
-  if (key.kind === 'file') return key.folder !== 'raw';
-  return key.kind !== 'object' || (key.object !== 'delete-flag' && key.object !== 'revised-flag');
-}
-
-/** Documents that revoke rights or explain a failure are counted but never rejected. */
-function rulesOf(name: string): 'counted only' | Pick<ReserveOptions, 'replacesRaw' | 'onlyNew'> {
-  if (name === 'upload-error.json' || name.endsWith('/share-receipt.json')) return 'counted only';
-  if (name.endsWith('/share-offer.json')) return { onlyNew: true };
-  return name === 'import-ready.zip' ? { replacesRaw: true } : {};
-}
-
-const TITLES: Readonly<Record<string, string>> = {
-  'vdi-meta.json': 'the metadata have',
-  'vdi-manifest.json': 'the list of files has',
-  'import-ready.zip': 'the packed upload has',
-  'install-ready.zip': 'the import result has',
-};
-
-function titleOf(name: string): string {
-  return TITLES[name] ?? `the file '${name.slice(name.lastIndexOf('/') + 1)}' has`;
-}
-
-function namesByDataset(keys: readonly string[]): ReadonlyMap<DatasetAddress, readonly string[]> {
-  const byPrefix = new Map<string, { readonly at: DatasetAddress; readonly names: string[] }>();
-  for (const key of keys) {
-    const object = countedObject(key);
-    if (!object) continue;
-    const { name, ...at } = object;
-    const prefix = datasetPrefix(at);
-    const group = byPrefix.get(prefix) ?? { at, names: [] };
-    group.names.push(name);
-    byPrefix.set(prefix, group);
-  }
-  return new Map([...byPrefix.values()].map(({ at, names }) => [at, names]));
-}
-
-async function sizeOf(source: ObjectSource, { size }: PutOptions): Promise<number | undefined> {
-  if (source instanceof Uint8Array) return source.length;
-  if (source instanceof Readable) return size;
-  return (await stat(source.file)).size;
 }

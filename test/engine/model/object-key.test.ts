@@ -5,6 +5,7 @@ import t from 'tap';
 import { parseUserId } from '../../../engine/model/ids.ts';
 import {
   DATASET_OBJECTS,
+  demandDifferentKeys,
   FILE_FOLDERS,
   parseKey,
   parseKeyBelow,
@@ -44,4 +45,14 @@ t.test('a key is what its parts say, also when its dataset is known before', asy
     if (typeof parsed === 'object') t.strictSame(parseKeyBelow(parsed, text), parsed, text);
   });
   fc.assert(property, { numRuns: 2_000, seed: 20_260_101 });
+});
+
+t.test('the keys of one call are allowed, and differ', async (t) => {
+  demandDifferentKeys([]);
+  demandDifferentKeys(['1/a/x', '1/a/y', '1/a/X']);
+  t.throws(() => demandDifferentKeys(['1/a/x', '1/a/y', '1/a/x']), {
+    kind: 'defect',
+    message: 'object key "1/a/x" is given twice',
+  });
+  t.throws(() => demandDifferentKeys(['1/a/x', '../y']), { kind: 'defect', message: /"..\/y" is not allowed/ });
 });

@@ -4,8 +4,10 @@ import {
   chmod,
   mkdir,
   mkdtemp,
+  open,
   readdir,
   readFile,
+  readlink,
   rename,
   rm,
   stat,
@@ -15,13 +17,12 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
 import { type DirectoryStore, openDirectoryStore } from '../../../../engine/adapters/directory/directory-store.ts';
 import { openDirectoryReader } from '../../../../engine/adapters/directory/directory-store-reader.ts';
 import { walkObjects } from '../../../../engine/adapters/directory/directory-store-walk.ts';
-import type { ObjectChange } from '../../../../engine/model/event.ts';
 import { transient } from '../../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../../engine/runtime/log.ts';
 import { systemClock } from '../../../../engine/runtime/time.ts';
@@ -55,6 +56,12 @@ objectStoreConformance('the fake', async () => {
   return { store, changes: () => store.changes };
 });
 
+/** One of them replaces the object of `crashed`. */
+const THREE = [
+  { key: '1/a/first', source: Buffer.from('first') },
+  { key: '1/a/x', source: Buffer.from('newer') },
+  { key: '1/a/z', source: Buffer.from('third') },
+] as const;
 const STEPS = ['note', 'noted', 'release', 'released'] as const;
 
 /** The store with an object, in which `change` came as far as the step when the process crashed; whether it happened. */
@@ -75,6 +82,76 @@ t.test('a crash at any step of a put', async (t) => {
       const { size, delivered, happened } = await crashed(t, at, put);
       t.strictSame([size, delivered], happened ? [5, [{ kind: 'created', key: '1/a/x' }]] : [3, []]);
     });
+});
+
+t.test('a crash at any step of a put of several', async (t) => {
+  for (const at of STEPS)
+    t.test(`at '${at}' announces the new objects if and only if they are there`, async (t) => {
+      const { size, delivered, happened } = await crashed(t, at, (store) => store.putAll(THREE, {}, signal));
+      const created = THREE.map(({ key }) => ({ kind: 'created', key }));
+      t.strictSame([size, delivered], happened ? [5, created] : [3, []]);
+    });
+});
+
+t.test('a crash between the objects of a put announces those that are there', async (t) => {
+  const { store, journal, path, reopen } = await setup(t);
+  await haltedAt(journal, 'noted', () => store.putAll(THREE, {}, signal));
+  await mkdir(join(path, 'objects/1/a'), { recursive: true });
+  for (const name of await readdir(join(path, 'staging'))) {
+    const file = join(path, 'staging', name);
+    if ((await readFile(file, 'utf8')) === 'first') await rename(file, join(path, 'objects/1/a/first'));
+  }
+  const opened = await reopen();
+  t.strictSame(journal.delivered, [{ kind: 'created', key: '1/a/first' }]);
+  t.strictSame([journal.pending, await keysOf(opened)], [[], ['1/a/first']]);
+});
+
+t.test('an object that cannot be moved in leaves those before it, which are announced once settled', async (t) => {
+  const { store, journal, path } = await setup(t);
+  await store.put('1/a/x/below', Buffer.from('x'), {}, signal);
+  journal.delivered.length = 0;
+  const file = join(path, 'scratch-file');
+  await writeFile(file, 'last');
+  const last = { key: '1/a/last', source: { file } };
+  await t.rejects(store.putAll([...THREE, last], {}, signal), {
+    kind: 'defect',
+    message: /putting 1\/a\/first, 1\/a\/x/,
+  });
+  t.strictSame(await keysOf(store), ['1/a/first', '1/a/x/below']);
+  t.strictSame([await readdir(join(path, 'staging')), await readFile(file, 'utf8')], [[], 'last']);
+  t.strictSame(journal.delivered, []);
+  await store.settleOrphans(signal);
+  t.strictSame([journal.delivered, journal.pending], [[{ kind: 'created', key: '1/a/first' }], []]);
+});
+
+t.test('several objects cost the journal one note and one release', async (t) => {
+  const { store, journal } = await setup(t);
+  const steps: string[] = [];
+  journal.onStep = (step, done) => void (done || steps.push(step));
+  await store.putAll(THREE, {}, signal);
+  t.strictSame(steps, ['note', 'release']);
+});
+
+t.test('the journal hears nothing of what is handed over, where that is honored', async (t) => {
+  const [one, two] = [await setup(t, { honorsHandOver: true }), await setup(t)];
+  const created = (key: string) => ({ kind: 'created', key });
+  for (const { store, journal } of [one, two]) {
+    await store.put('1/a/w', Buffer.from('w'), { handedOver: true }, signal);
+    const [first, ...others] = THREE;
+    await store.putAll([{ ...first, options: { handedOver: true } }, ...others], {}, signal);
+    t.strictSame(await keysOf(store), ['1/a/first', '1/a/w', '1/a/x', '1/a/z']);
+    t.strictSame(journal.pending, []);
+  }
+  t.strictSame(one.journal.delivered, ['1/a/x', '1/a/z'].map(created));
+  t.strictSame(two.journal.delivered, ['1/a/w', '1/a/first', '1/a/x', '1/a/z'].map(created));
+});
+
+t.test('the journal hears nothing of what is discarded', async (t) => {
+  const { store, journal, path } = await setup(t);
+  await store.putAll(THREE, {}, signal);
+  journal.onStep = (step) => void t.fail(step);
+  await store.discard(['1/a/x', '1/a/first', '1/a/z'], signal);
+  t.strictSame(await readdir(join(path, 'objects')), []);
 });
 
 t.test('a crash at any step of a removal', async (t) => {
@@ -217,6 +294,70 @@ t.test('a local file of another file system is copied, and stays where it was', 
   t.equal(await readFile(file, 'utf8'), 'content');
 });
 
+t.test('a put syncs the object, its folder, and the ancestors that may be new', async (t) => {
+  const { store, path } = await setup(t);
+  const synced = await syncedPaths(t, path);
+  await store.put('1/a/raw/x', Buffer.from('x'), {}, signal);
+  t.strictSame(synced(), ['a file', '1/a/raw', '1/a', '1', '']);
+  await store.put('1/a/raw/y', Buffer.from('y'), {}, signal);
+  t.strictSame(synced(), ['a file', '1/a/raw']);
+  await store.put('1/b/x', Buffer.from('x'), {}, signal);
+  t.strictSame(synced(), ['a file', '1/b', '1']);
+});
+
+t.test('a folder that another process removed and created again is synced like a new one', async (t) => {
+  const { store, path, reopen } = await setup(t);
+  const synced = await syncedPaths(t, path);
+  await store.put('1/a/x', Buffer.from('x'), {}, signal);
+  await (await reopen()).remove(['1/a/x'], signal);
+  await mkdir(join(path, 'objects/1/a'), { recursive: true });
+  synced();
+  await store.put('1/a/x', Buffer.from('x'), {}, signal);
+  t.strictSame(synced(), ['a file', '1/a', '1', '']);
+});
+
+t.test('several objects sync each folder once', async (t) => {
+  const { store, path } = await setup(t);
+  const synced = await syncedPaths(t, path);
+  await store.putAll([{ key: '1/a/raw/x', source: Buffer.from('x') }, ...THREE], {}, signal);
+  t.strictSame(synced(), [...Array(4).fill('a file'), '1/a/raw', '1/a', '1', '']);
+  await store.putAll(THREE, {}, signal);
+  t.strictSame(synced(), [...Array(3).fill('a file'), '1/a']);
+});
+
+t.test('the folder of an object that need not be durable is synced by the put that makes it durable', async (t) => {
+  const { store, path } = await setup(t);
+  const synced = await syncedPaths(t, path);
+  for (const name of ['x', 'y']) await store.put(`1/a/raw/${name}`, Buffer.from('x'), { durable: false }, signal);
+  t.strictSame(synced(), ['a file', 'a file']);
+  await store.putAll(THREE, { alsoDurable: ['1/a/raw/x', '1/a/raw/y'] }, signal);
+  t.strictSame(synced(), [...Array(3).fill('a file'), '1/a/raw', '1/a', '1', '']);
+});
+
+t.test('a removal syncs each folder that remains once, and a discard none', async (t) => {
+  const { store, path } = await setup(t);
+  const keys = ['1/a/raw/x', '1/a/raw/y', '1/a/z', '1/a/zz'];
+  for (const key of keys) await store.put(key, Buffer.from('x'), {}, signal);
+  const synced = await syncedPaths(t, path);
+  await store.remove(['1/a/raw/x', '1/a/raw/y', '1/a/zz', '1/b/none'], signal);
+  t.strictSame(synced(), ['1/a']);
+  await store.discard(['1/a/z'], signal);
+  t.strictSame(synced(), []);
+  t.strictSame(await readdir(join(path, 'objects')), []);
+});
+
+t.test('the folders of a store that is created are synced', async (t) => {
+  const base = await mkdtemp(join(tmpdir(), 'longshore-test-'));
+  t.teardown(() => rm(base, { recursive: true }));
+  const path = join(base, 'some/store');
+  const synced = await syncedPaths(t, path);
+  const options = { path, journal: new FakeChangeJournal(), clock: systemClock, log: silentLogger() };
+  await openDirectoryStore(options, signal);
+  t.strictSame(synced(), ['..', '../..', '../../..']);
+  await openDirectoryStore(options, signal);
+  t.strictSame(synced(), []);
+});
+
 t.test('folders go with their last object', async (t) => {
   const { store, path } = await setup(t);
   for (const key of ['1/a/raw/x', '1/a/y']) await store.put(key, Buffer.from('x'), {}, signal);
@@ -270,7 +411,7 @@ t.test('a reader without a journal reads the same store, even before it exists',
 });
 
 t.test('the journal hears only of changes that are announced, and the others are made all the same', async (t) => {
-  const { store, journal, reopen } = await setup(t, ({ key }) => !key.includes('/raw/'));
+  const { store, journal, reopen } = await setup(t, { announces: ({ key }) => !key.includes('/raw/') });
   for (const key of ['1/a/raw/x', '1/a/raw/y', '1/a/z']) await store.put(key, Buffer.from(key), {}, signal);
   t.strictSame(journal.delivered, [{ kind: 'created', key: '1/a/z' }]);
   await store.remove(['1/a/raw/x', '1/a/z'], signal);
@@ -408,6 +549,28 @@ async function otherFileSystem(t: Test): Promise<string | undefined> {
   return path;
 }
 
+/** What was synced since the last call, relative to the objects. */
+async function syncedPaths(t: Test, path: string): Promise<() => readonly string[]> {
+  let paths: string[] = [];
+  const handle = await open(tmpdir());
+  const handles = Object.getPrototypeOf(handle) as typeof handle;
+  await handle.close();
+  const { sync } = handles;
+  t.teardown(() => {
+    handles.sync = sync;
+  });
+  handles.sync = async function (this: typeof handle) {
+    const at = await readlink(`/proc/self/fd/${this.fd}`);
+    paths.push(at.startsWith(join(path, 'staging')) ? 'a file' : relative(join(path, 'objects'), at));
+    return sync.call(this);
+  };
+  return () => {
+    const synced = paths;
+    paths = [];
+    return synced;
+  };
+}
+
 interface Setup {
   readonly store: DirectoryStore;
   readonly journal: FakeChangeJournal;
@@ -416,15 +579,14 @@ interface Setup {
   readonly reopen: () => Promise<DirectoryStore>;
 }
 
-async function setup(t: Test, announces?: (change: ObjectChange) => boolean): Promise<Setup> {
+type Options = Partial<Pick<Parameters<typeof openDirectoryStore>[0], 'announces' | 'honorsHandOver'>>;
+
+async function setup(t: Test, options: Options = {}): Promise<Setup> {
   const path = await mkdtemp(join(tmpdir(), 'longshore-test-'));
   t.teardown(() => rm(path, { recursive: true, force: true }));
   const journal = new FakeChangeJournal();
   const open = (): Promise<DirectoryStore> =>
-    openDirectoryStore(
-      { path, journal, ...(announces ? { announces } : {}), clock: systemClock, log: silentLogger() },
-      signal,
-    );
+    openDirectoryStore({ path, journal, ...options, clock: systemClock, log: silentLogger() }, signal);
   const store = await open();
   const reopen = (): Promise<DirectoryStore> => {
     journal.crash();
