@@ -243,3 +243,29 @@ t.test('a page that is cut off fails the listing', async (t) => {
   });
   await t.rejects(Array.fromAsync(store.list('', {}, signal)), { kind: 'transient', message: /cut off/ });
 });
+
+t.test('several objects are put one after the other, up to the one that is refused', async (t) => {
+  const { store, asked } = await setup(t, (request, response) => {
+    if (request.url?.endsWith('/refused')) says(400, fault('InvalidArgument'))(request, response);
+    else if (request.method === 'DELETE') says(204)(request, response);
+    else request.resume().once('end', () => response.writeHead(200, headOf(request)).end());
+  });
+  const objectsOf = (...names: readonly string[]) =>
+    names.map((name) => ({ key: `1/a/${name}`, source: Readable.from([Buffer.from('x')]), options: { size: 1 } }));
+  const put = await store.putAll(objectsOf('z', 'y'), { alsoDurable: ['1/a/x'] }, signal);
+  t.strictSame(
+    put.map(({ key }) => key),
+    ['1/a/z', '1/a/y'],
+  );
+  const [z, y, refused] = ['z', 'y', 'refused'].map((name) => `/bucket/1/a/${name}`);
+  t.strictSame(asked.splice(0), [`PUT ${z}`, `HEAD ${z}`, `PUT ${y}`, `HEAD ${y}`]);
+
+  const objects = objectsOf('z', 'refused', 'y');
+  await t.rejects(store.putAll(objects, {}, signal), { kind: 'defect', message: /putting 1\/a\/refused/ });
+  t.strictSame(asked.splice(0), [`PUT ${z}`, `HEAD ${z}`, `PUT ${refused}`]);
+  t.ok(objects.every(({ source }) => source.destroyed));
+  await t.rejects(store.putAll(objectsOf('z', 'z'), {}, signal), { kind: 'defect', message: /given twice/ });
+
+  await store.discard(['1/a/z', '1/a/y', '1/a/z'], signal);
+  t.strictSame(asked.splice(0), [`DELETE ${z}`, `DELETE ${y}`]);
+});
