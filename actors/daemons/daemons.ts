@@ -17,6 +17,7 @@ import type { Clock } from '../../engine/runtime/time.ts';
 import { type Run, Timer, type TimerOptions } from '../../engine/runtime/timer.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
 import { Reconciler, type ReconcilerPorts } from '../reconciler/reconciler.ts';
+import type { SlimPace } from '../reconciler/slim-part.ts';
 import type { DaemonLeaders } from './leadership.ts';
 import { Pruner, type PrunerPorts } from './pruner.ts';
 
@@ -105,7 +106,9 @@ export class Daemons {
               firstMs: 0,
               runOnce: async (signal) => {
                 const due = this.#times.due();
-                return due && this.#reconcilerOrders.counted(() => this.#reconcile(due, false, signal))(signal);
+                if (!due) return undefined;
+                const pace = due === 'slim' ? this.#times.pace : undefined;
+                return this.#reconcilerOrders.counted(() => this.#reconcile(due, false, signal, pace))(signal);
               },
             }),
           ),
@@ -132,10 +135,16 @@ export class Daemons {
     return new Timer({ name, clock, log, metrics, random, lead: (signal) => leads.take(name, signal), ...own });
   }
 
-  #reconcile(kind: 'full' | 'slim', allowDeletes: boolean, signal: AbortSignal): Promise<ReconcilerReport> {
+  /** @param pace makes a slim run compare the next part of the store instead of all of it */
+  #reconcile(
+    kind: 'full' | 'slim',
+    allowDeletes: boolean,
+    signal: AbortSignal,
+    pace?: SlimPace,
+  ): Promise<ReconcilerReport> {
     const { enabled, performDeletes } = this.#options.settings.reconciler;
     // If another installation shares the targets, datasets missing from this store may belong to the other installation.
-    const order = { kind, allowDeletes, performDeletes: performDeletes && enabled };
+    const order = { kind, allowDeletes, performDeletes: performDeletes && enabled, ...(pace && { pace }) };
     return this.#times.during(kind, () => this.#reconciler.runOnce(order, signal));
   }
 
@@ -203,12 +212,9 @@ class DaemonOrders<Result> {
 // When the reconciler runs: if enabled, a full run at startup and every fullRunInterval; a slim run when neither kind has run
 // for slimRunInterval (config/REFERENCE.md). Both are rounded to the nearest tick of its timer.
 
-interface ReconcilerIntervals {
-  readonly fullRunIntervalMs: number;
-  readonly slimRunIntervalMs: number;
-}
+type ReconcilerIntervals = Pick<SlimPace, 'fullRunIntervalMs' | 'slimRunIntervalMs'>;
 
-interface ReconcilerSchedule extends ReconcilerIntervals {
+interface ReconcilerSchedule extends SlimPace {
   /** False: full runs happen only when ordered. */
   readonly enabled: boolean;
 }
@@ -232,6 +238,11 @@ class ReconcilerTimes {
     const { fullRunIntervalMs, slimRunIntervalMs } = intervals;
     this.#schedule = { ...this.#schedule, fullRunIntervalMs, slimRunIntervalMs };
     this.tickMs.set(tickOf(this.#schedule));
+  }
+
+  /** Of the slim runs. They share a pass also where full runs are disabled. */
+  get pace(): SlimPace {
+    return this.#schedule;
   }
 
   /** The run that is due now, if any. */

@@ -16,6 +16,8 @@ import { DatasetGrouping, type StoredDataset } from '../dataset/stored-dataset.t
 interface MergeSources {
   /** The listing, not begun yet; is closed however the merge ends. */
   readonly stored: AsyncIterable<readonly ObjectInfo[]>;
+  /** Datasets up to and including this one are left out; the listing starts at {@link keysAfter} it. */
+  readonly after?: DatasetAddress | undefined;
   readonly cache: StoreOrdered<IndexedDataset>;
   readonly targets: ReadonlyMap<TargetId, TargetIndex>;
   /** Called with keys that are below no dataset and belong to no other service. */
@@ -43,10 +45,12 @@ export async function* mergeInStoreOrder(
   const listing = storedPages(sources.stored, sources.onStray);
   try {
     const stored = new MergeCursor('object store', listing);
-    const cache = new MergeCursor('cache', pagesOf(sources.cache, PAGE, signal));
+    const cache = new MergeCursor('cache', pagesOf(sources.cache, PAGE, signal, sources.after));
     const rows = pageOf(sources.targets.size);
     const targets = new Map(
-      [...sources.targets].map(([id, index]) => [id, new MergeCursor(id, pagesOf(index, rows, signal))] as const),
+      [...sources.targets].map(
+        ([id, index]) => [id, new MergeCursor(id, pagesOf(index, rows, signal, sources.after))] as const,
+      ),
     );
     for (;;) {
       signal.throwIfAborted();
@@ -157,18 +161,19 @@ class MergeCursor<Row extends DatasetAddress> {
   }
 }
 
-/** All rows of an index. Nothing is held in the database between two pages. */
+/** All rows of an index, or those after a dataset. Nothing is held in the database between two pages. */
 export async function* pagesOf<Row extends DatasetAddress>(
   index: StoreOrdered<Row>,
   rows: number,
   signal: AbortSignal,
+  after?: DatasetAddress,
 ): AsyncGenerator<readonly Row[], void, undefined> {
-  for (let after: Row | undefined; ; ) {
-    const page = await index.page(after, rows, signal);
+  for (let last = after; ; ) {
+    const page = await index.page(last, rows, signal);
     if (page.length > 0) yield page;
     // Fewer than were asked for are the last ones.
     if (page.length < rows) return;
-    after = page.at(-1);
+    last = page.at(-1);
   }
 }
 
@@ -193,7 +198,7 @@ async function* storedPages(
 }
 
 /** Compares in the order of `datasetPrefix` without building its string. */
-function comesBefore(a: DatasetAddress, b: DatasetAddress): boolean {
+export function comesBefore(a: DatasetAddress, b: DatasetAddress): boolean {
   return a.owner === b.owner ? isBefore(a.dataset, b.dataset) : isBefore(a.owner, b.owner);
 }
 
@@ -208,3 +213,6 @@ function isBefore(a: string, b: string): boolean {
 }
 
 const SLASH = 47;
+
+/** Where a listing starts that leaves out the dataset and everything before it: `0` follows the slash of the dataset's prefix. */
+export const keysAfter = ({ owner, dataset }: DatasetAddress): string => `${owner}/${dataset}0`;

@@ -32,7 +32,7 @@ export type Verdict =
   /** Recent objects without metadata: an upload or a removal in progress. */
   | { readonly kind: 'arriving' };
 
-interface DecisionContext {
+export interface DecisionContext {
   /** Ms since 1970. */
   readonly now: number;
   readonly types: DataTypes;

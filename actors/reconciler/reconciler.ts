@@ -1,5 +1,7 @@
-// The reconciler compares one listing of the object store with the cache and, in a full run, with every install target. It
+// The reconciler compares a listing of the object store with the cache and, in a full run, with every install target. It
 // enqueues datasets that differ.
+//   part          a slim run that nobody ordered compares only a part of the store (slim-part.ts), and the datasets elsewhere
+//                 that the cache says are unfinished while no job is there to finish them
 //   first pass    datasets that need work -> reconciliation lane; datasets missing from the listing are counted
 //   brake         the listing is not trusted (reconciler-tally.ts): nothing is deleted, and the report says why
 //   second pass   full runs only, after the whole first pass succeeded: each dataset that is missing again is looked up
@@ -15,6 +17,7 @@ import type { EventLog } from '../../engine/ports/event-log.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { ReconcilerReport, ReconcilerRun, ReconcilerRunKind } from '../../engine/ports/process-control.ts';
+import type { SlimPasses } from '../../engine/ports/slim-passes.ts';
 import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
@@ -23,13 +26,15 @@ import { inParallel } from '../dataset/site-targets.ts';
 import { storedDataset } from '../dataset/stored-dataset.ts';
 import { readMetadata } from '../dataset/stored-documents.ts';
 import { JobBatch } from '../jobs/job-batch.ts';
-import { type MergedDataset, mergeInStoreOrder } from './merge-in-store-order.ts';
-import { decide } from './reconciler-decision.ts';
+import { keysAfter, type MergedDataset, mergeInStoreOrder } from './merge-in-store-order.ts';
+import { type DecisionContext, decide } from './reconciler-decision.ts';
 import { type ReconcilerCounter, ReconcilerTally, reconcilerMetrics } from './reconciler-tally.ts';
+import { forgottenElsewhere, nextPart, passAfter, type SlimPace, wholeStore } from './slim-part.ts';
 
 export interface ReconcilerPorts {
   readonly store: ObjectStore;
-  readonly index: Pick<DatasetIndex, 'page'>;
+  readonly index: Pick<DatasetIndex, 'page' | 'forgotten'>;
+  readonly slimPasses: SlimPasses;
   /** Indexes of the enabled install targets. */
   readonly targetIndexes: ReadonlyMap<TargetId, TargetIndex>;
   readonly jobs: Pick<Jobs, 'enqueue'>;
@@ -46,6 +51,8 @@ export interface ReconcilerOrder {
   readonly performDeletes: boolean;
   /** Delete even if the brake says no. */
   readonly allowDeletes: boolean;
+  /** Of a slim run that compares the next part of the store; absent: the run compares the whole store. */
+  readonly pace?: SlimPace;
 }
 
 type Draft = { -readonly [Key in keyof ReconcilerRun]: ReconcilerRun[Key] };
@@ -107,7 +114,7 @@ export class Reconciler {
     // An unavailable store must not look empty.
     await this.#ports.store.probe(signal);
     const targets = new Map(order.kind === 'full' ? this.#ports.targetIndexes : []);
-    const first = await this.#compare(order.kind, targets, draft, signal);
+    const first = await this.#compare(order, targets, draft, signal);
     if (order.kind === 'slim') return;
     draft.wouldDelete = first.absent;
     draft.braked = order.allowDeletes ? undefined : first.brake();
@@ -118,13 +125,15 @@ export class Reconciler {
   }
 
   async #compare(
-    kind: ReconcilerRunKind,
+    { kind, pace }: ReconcilerOrder,
     targets: Map<TargetId, TargetIndex>,
     draft: Draft,
     signal: AbortSignal,
   ): Promise<ReconcilerTally> {
+    const { clock, slimPasses, types } = this.#ports;
+    const now = clock.now();
+    const part = pace ? nextPart(await slimPasses.load(signal), pace, now) : wholeStore(now);
     const tally = new ReconcilerTally(targets.keys());
-    const context = { now: this.#ports.clock.now(), types: this.#ports.types, full: kind === 'full' };
     // Datasets whose metadata must be read first are collected separately.
     const batch = this.#batch('reconciliation', `${kind}-reconciler`, signal);
     const unread: DatasetAddress[] = [];
@@ -135,27 +144,40 @@ export class Reconciler {
         else if (verdicts[i] === 'malformed') this.#malformed(at, draft);
       }
     };
-    try {
-      for await (const merged of this.#merge(targets, tally, draft, signal)) {
-        for (const one of merged) {
-          const verdict = decide(one, context);
-          tally.add(one, verdict.kind === 'absent');
-          if (verdict.kind === 'in-sync') continue;
-          if (verdict.kind === 'malformed') this.#malformed(one, draft);
-          if (verdict.kind === 'absent' && kind === 'full') this.#metrics.count('absent', 1);
-          if (verdict.kind !== 'reconcile') continue;
-          this.#log.debug({ dataset: one.dataset, owner: one.owner, why: verdict.reason }, 'not in sync');
-          if (!verdict.newMetadata) await batch.add(kept(one));
-          else if (unread.push(kept(one)) >= batch.size) await read();
-        }
-        this.#tell(draft, tally, batch);
+    const judge = async (merged: readonly MergedDataset[], context: DecisionContext): Promise<void> => {
+      for (const one of merged) {
+        const verdict = decide(one, context);
+        tally.add(one, verdict.kind === 'absent');
+        if (verdict.kind === 'in-sync') continue;
+        if (verdict.kind === 'malformed') this.#malformed(one, draft);
+        if (verdict.kind === 'absent' && kind === 'full') this.#metrics.count('absent', 1);
+        if (verdict.kind !== 'reconcile') continue;
+        this.#log.debug({ dataset: one.dataset, owner: one.owner, why: verdict.reason }, 'not in sync');
+        if (!verdict.newMetadata) await batch.add(kept(one));
+        else if (unread.push(kept(one)) >= batch.size) await read();
       }
+      this.#tell(draft, tally, batch);
+    };
+    let compared = 0;
+    let last: DatasetAddress | undefined;
+    try {
+      for await (const merged of this.#merge(targets, tally, draft, signal, part.pass.after)) {
+        const some = merged.slice(0, part.limit - compared);
+        await judge(some, { now, types, full: kind === 'full' });
+        compared += some.length;
+        last = compared < part.limit ? undefined : some.at(-1);
+        if (last) break;
+      }
+      // No job will continue them, so they are as urgent as in a full run.
+      for await (const forgotten of forgottenElsewhere(this.#ports, { after: part.pass.after, last }, signal))
+        await judge(forgotten, { now, types, full: true });
       await read();
       await batch.flush();
     } finally {
       this.#tell(draft, tally, batch);
       this.#metrics.count('reconciled', batch.handedOver);
     }
+    await slimPasses.save(passAfter(part, compared, last && kept(last), now), signal);
     return tally;
   }
 
@@ -211,6 +233,7 @@ export class Reconciler {
     tally: ReconcilerTally,
     draft: Draft,
     signal: AbortSignal,
+    after?: DatasetAddress,
   ): AsyncIterable<readonly MergedDataset[]> {
     const { store, index } = this.#ports;
     const leaveOut = (target: TargetId, error: unknown): void => {
@@ -221,7 +244,8 @@ export class Reconciler {
       this.#log[level]({ target, err: messageOf(error) }, 'an install target is skipped in this run');
     };
     const onStray = (key: string): void => this.#log.debug({ key }, 'object belongs to no dataset');
-    const sources = { stored: store.pages('', {}, signal), cache: index, targets: new Map(targets), onStray };
+    const stored = store.pages('', after ? { after: keysAfter(after) } : {}, signal);
+    const sources = { stored, after, cache: index, targets: new Map(targets), onStray };
     return mergeInStoreOrder(sources, leaveOut, signal);
   }
 

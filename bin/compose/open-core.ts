@@ -9,6 +9,7 @@ import {
 } from '../../config/configuration.ts';
 import { PostgresCatalog } from '../../engine/adapters/catalog/catalog-postgres.ts';
 import { PostgresDatasetIndex } from '../../engine/adapters/catalog/dataset-index-postgres.ts';
+import { PostgresSlimPasses } from '../../engine/adapters/catalog/slim-passes-postgres.ts';
 import { PostgresAccounts } from '../../engine/adapters/datasets/accounts-postgres.ts';
 import { PostgresAuditLog } from '../../engine/adapters/datasets/audit-postgres.ts';
 import { PostgresDatasetEdits } from '../../engine/adapters/datasets/dataset-edits-postgres.ts';
@@ -65,6 +66,7 @@ export interface Core {
   readonly edits: PostgresDatasetEdits;
   readonly reports: PostgresDatasetReports;
   readonly index: PostgresDatasetIndex;
+  readonly slimPasses: PostgresSlimPasses;
   readonly uploads: PostgresUploads;
   readonly jobs: PostgresJobs;
   readonly jobAdmin: PostgresJobAdmin;
@@ -151,6 +153,7 @@ export async function openCore(
     ),
     reports: new PostgresDatasetReports(db),
     index: new PostgresDatasetIndex(db),
+    slimPasses: new PostgresSlimPasses(db),
     uploads: new PostgresUploads(db, { instance: instance.id, enqueueJobs }),
     jobs: new PostgresJobs(db, instance, clock),
     jobAdmin: new PostgresJobAdmin(db),

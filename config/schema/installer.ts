@@ -73,8 +73,17 @@ const daemons = filled('Periodic work. One process of the installation runs each
   }),
   reconciler: filled('Keeps targets and the cache database in sync with the object store.', {
     enabled: flag('Set to false if another installation uses the same install targets.', true),
-    fullRunInterval: duration('Time between full runs over all install targets.', '6h', INTERVAL),
-    slimRunInterval: duration('Time between runs over the cache database only.', '5m', INTERVAL),
+    fullRunInterval: duration(
+      'Time between full runs over all install targets. In half of it, slim runs compare the whole object store, even if ' +
+        'full runs are disabled.',
+      '6h',
+      INTERVAL,
+    ),
+    slimRunInterval: duration(
+      'Time between runs that compare the next part of the object store with the cache database.',
+      '5m',
+      INTERVAL,
+    ),
     performDeletes: flag('Uninstall datasets that are missing from the object store.', true),
   }),
 });

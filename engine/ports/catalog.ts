@@ -141,6 +141,11 @@ export interface RetiredDataset extends DatasetAddress {
 }
 
 export interface DatasetIndex extends StoreOrdered<IndexedDataset> {
+  /**
+   * Up to `limit` live datasets with ids after `after`, in order of their ids, whose upload or import has not ended and that
+   * have no job that could end it. Dead jobs do not count.
+   */
+  forgotten(after: DatasetId | undefined, limit: number, signal: AbortSignal): Promise<readonly IndexedDataset[]>;
   /** Up to `limit` datasets in that state with ids after `after`, in order of their ids. */
   retired(
     state: RetiredState,

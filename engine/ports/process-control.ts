@@ -19,7 +19,7 @@ export type ReconcilerRunKind = 'full' | 'slim';
 export interface ReconcilerRun {
   readonly kind: ReconcilerRunKind;
   readonly startedAt: Date;
-  /** Datasets with at least one object in the store. */
+  /** Datasets with at least one object in the store, or in the part of it that a slim run compares. */
   readonly listed: number;
   /** Of these, datasets without readable metadata: left unchanged. */
   readonly malformed: number;

@@ -20,6 +20,7 @@ import { FakeDatasetIndex, FakeTargetIndex } from '../fakes/fake-dataset-index.t
 import { EventLogTable, FakeEventLog } from '../fakes/fake-event-log.ts';
 import { FakeJobs } from '../fakes/fake-jobs.ts';
 import { FakeLeases } from '../fakes/fake-leases.ts';
+import { FakeSlimPasses } from '../fakes/fake-slim-passes.ts';
 import { InProcessTasks } from '../support/in-process-tasks.ts';
 import { TUNING, TUNINGS } from '../support/lane-settings.ts';
 import { LaneWorld } from '../support/lane-world.ts';
@@ -45,6 +46,7 @@ class Site {
   readonly world: LaneWorld;
   readonly changes: ChangeTable;
   readonly events: EventLogTable;
+  readonly slimPasses = new FakeSlimPasses();
   settled = 0;
   readonly #dir: string;
 
@@ -74,7 +76,8 @@ class Site {
     const daemons = new Daemons({
       ...world.settings,
       ...{ store, targets, jobs, events, metrics: new Metrics(), settings: DAEMONS },
-      index: new FakeDatasetIndex(catalog),
+      index: new FakeDatasetIndex(catalog, () => world.jobs.rows),
+      slimPasses: this.slimPasses,
       targetIndexes: new Map([...targets.keys()].map((name) => [name, new FakeTargetIndex(name, world.schema)])),
     });
     const children = topology({

@@ -3,7 +3,13 @@
 import type { Test } from 'tap';
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
-import { DATASET_STATES } from '../../engine/model/status.ts';
+import {
+  DATASET_STATES,
+  IMPORT_STATUSES,
+  type ImportStatus,
+  UPLOAD_STATUSES,
+  type UploadStatus,
+} from '../../engine/model/status.ts';
 import { type Catalog, type CatalogChange, type DatasetIndex, RETIRED_STATES } from '../../engine/ports/catalog.ts';
 import type { Lease } from '../../engine/ports/jobs.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
@@ -15,6 +21,8 @@ export interface DatasetIndexSetup {
   readonly index: DatasetIndex;
   readonly catalog: Catalog;
   readonly uploads: Uploads;
+  /** Adds a row to the job table. */
+  readonly addJob: (at: DatasetAddress, state: 'queued' | 'delayed' | 'dead') => Promise<void>;
   /** The lease of that name, taken from its holder if it has one. */
   readonly grant: (name: string) => Promise<Lease>;
 }
@@ -23,12 +31,12 @@ export function datasetIndexConformance(t: Test, setup: (t: Test) => Promise<Dat
   const signal = new AbortController().signal;
 
   const open = async (t: Test) => {
-    const { index, catalog, uploads, grant } = await setup(t);
+    const { index, catalog, uploads, addJob, grant } = await setup(t);
     const add = async (at: DatasetAddress, more: Parameters<typeof metadataOf>[1] = {}, ...changes: CatalogChange[]) =>
       catalog.register(at, metadataOf(at.owner, more), changes, await grant(at.dataset), signal);
     const remove = async ({ dataset }: DatasetAddress) => catalog.remove(dataset, await grant(dataset), signal);
     const stateOf = async (dataset: DatasetId) => (await catalog.find(dataset, signal))?.state;
-    return { index, catalog, uploads, add, remove, stateOf };
+    return { index, catalog, uploads, addJob, add, remove, stateOf };
   };
 
   storeOrderConformance(t, open);
@@ -87,6 +95,55 @@ export function datasetIndexConformance(t: Test, setup: (t: Test) => Promise<Dat
       [known.dataset],
     );
     await uploads.abandon(received.dataset, signal);
+  });
+
+  t.test('forgotten is a live dataset whose upload or import has not ended, and that has no job', async (t) => {
+    const { index, add, addJob } = await open(t);
+    const upload = (status: UploadStatus) => ({ set: 'upload', status }) as const;
+    const imported = (status: ImportStatus) => ({ set: 'import', status, messages: [] }) as const;
+    const expected: [string, UploadStatus, ImportStatus][] = [];
+    for (const status of UPLOAD_STATUSES)
+      for (const importStatus of IMPORT_STATUSES) {
+        const at = newAddress();
+        await add(at, {}, upload(status), imported(importStatus));
+        const isOpen = importStatus === 'queued' || importStatus === 'in-progress';
+        if ((status === 'running' || status === 'success') && isOpen) expected.push([at.dataset, status, importStatus]);
+      }
+    for (const state of DATASET_STATES.filter((known) => known !== 'live'))
+      await add(newAddress(), {}, { set: 'state', state });
+    for (const state of ['queued', 'delayed', 'dead'] as const) {
+      const at = newAddress();
+      await add(at);
+      await addJob(at, state);
+      if (state === 'dead') expected.push([at.dataset, 'success', 'queued']);
+    }
+    const found = await index.forgotten(undefined, 100, signal);
+    t.strictSame(
+      found.map((known) => [known.dataset, known.upload, known.import]),
+      expected.sort(([a], [b]) => (a < b ? -1 : 1)),
+    );
+    t.match(found[0], {
+      state: 'live',
+      type: { name: 'genelist', version: '1.0' },
+      installTargets: [PLASMO],
+      sync: {},
+    });
+  });
+
+  t.test('the forgotten come in the order of their ids, in pages of any size', async (t) => {
+    const { index, add } = await open(t);
+    const ids = ['-x', 'A', 'B_1', '_', 'a', 'a_1', 'b'] as DatasetId[];
+    for (const dataset of ids.toReversed()) await add({ owner: newUser(), dataset });
+    for (const limit of [1, 2, 3, 1_000]) {
+      const all: DatasetId[] = [];
+      for (;;) {
+        const page = await index.forgotten(all.at(-1), limit, signal);
+        all.push(...page.map(({ dataset }) => dataset));
+        if (page.length < limit) break;
+      }
+      t.strictSame(all, ids, `pages of ${limit}`);
+    }
+    await t.rejects(index.forgotten(undefined, 1, AbortSignal.abort()), { name: 'AbortError' });
   });
 
   t.test('the retired of one state come in the order of their ids, owners mixed', async (t) => {

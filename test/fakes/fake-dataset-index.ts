@@ -1,30 +1,35 @@
 // What the databases know, page by page, over the fakes of the catalog and of a control schema.
 
-import type { TargetId } from '../../engine/model/ids.ts';
+import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, datasetPrefix } from '../../engine/model/object-key.ts';
 import type { DatasetIndex, IndexedDataset, InstalledDataset, TargetIndex } from '../../engine/ports/catalog.ts';
-import type { FakeCatalog } from './fake-catalog.ts';
+import type { FakeCatalog, FakeDataset } from './fake-catalog.ts';
 import type { FakeControlSchema } from './fake-install-target.ts';
+import type { FakeJobRow } from './fake-jobs.ts';
+
+type JobState = Pick<FakeJobRow, 'dataset' | 'state'>;
 
 export class FakeDatasetIndex implements DatasetIndex {
   readonly #catalog: FakeCatalog;
+  readonly #jobs: () => readonly JobState[];
 
-  constructor(catalog: FakeCatalog) {
+  /** @param jobs the job table of the same database */
+  constructor(catalog: FakeCatalog, jobs: () => readonly JobState[] = () => []) {
     this.#catalog = catalog;
+    this.#jobs = jobs;
   }
 
   readonly page = async (...[after, limit, signal]: Parameters<DatasetIndex['page']>) => {
     signal.throwIfAborted();
-    const rows = [...this.#catalog.datasets.values()]
-      .filter(({ state }) => state !== 'receiving')
-      .map(
-        ({ metadata, upload, import: imported, owner, dataset, state, sync }): IndexedDataset => ({
-          ...{ owner, dataset, state, sync, upload: upload.status, import: imported.status },
-          ...{ type: metadata.type, installTargets: targetsOf(metadata) },
-        }),
-      );
+    const rows = [...this.#catalog.datasets.values()].filter(({ state }) => state !== 'receiving').map(indexed);
     return inStoreOrder(rows, after, limit);
+  };
+
+  forgotten: DatasetIndex['forgotten'] = async (after, limit, signal) => {
+    signal.throwIfAborted();
+    const busy = new Set(this.#jobs().flatMap(({ dataset, state }) => (state === 'dead' ? [] : [dataset])));
+    return forgottenOf([...this.#catalog.datasets.values()].map(indexed), busy, after, limit);
   };
 
   retired: DatasetIndex['retired'] = async (state, after, limit, signal) => {
@@ -65,6 +70,26 @@ export class FakeTargetIndex implements TargetIndex {
     return inStoreOrder(rows, after, limit);
   };
 }
+
+const indexed = ({ metadata, upload, import: imported, ...known }: FakeDataset): IndexedDataset => ({
+  ...{ owner: known.owner, dataset: known.dataset, state: known.state, sync: known.sync },
+  ...{ upload: upload.status, import: imported.status },
+  ...{ type: metadata.type, installTargets: targetsOf(metadata) },
+});
+
+/** @param busy datasets that have a job */
+export const forgottenOf = (
+  rows: readonly IndexedDataset[],
+  busy: ReadonlySet<DatasetId>,
+  after: DatasetId | undefined,
+  limit: number,
+): readonly IndexedDataset[] =>
+  rows
+    .filter(({ state, upload }) => state === 'live' && (upload === 'running' || upload === 'success'))
+    .filter((row) => row.import === 'queued' || row.import === 'in-progress')
+    .filter(({ dataset }) => !busy.has(dataset) && (after === undefined || byBytes(dataset, after) > 0))
+    .sort((a, b) => byBytes(a.dataset, b.dataset))
+    .slice(0, limit);
 
 function inStoreOrder<Row extends DatasetAddress>(
   rows: readonly Row[],

@@ -112,8 +112,13 @@ export const DURABILITY: readonly PromiseRow[] = [
   },
   {
     id: 'notification-lost',
-    promise: 'Reconciliation finds and repairs a change that the store never announced.',
+    promise:
+      'Reconciliation finds and repairs a change that the store never announced, within one fullRunInterval at most.',
     heldBy: [
+      {
+        file: 'test/actors/daemons/daemons.test.ts',
+        test: 'a lost announcement is found within one fullRunInterval, whenever it was lost and wherever',
+      },
       { file: 'test/actors/reconciler-chain.test.ts', test: '…: found, and as if nothing had happened' },
       {
         file: 'test/actors/reconciler/merge-in-store-order.test.ts',

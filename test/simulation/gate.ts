@@ -11,7 +11,8 @@ import type { TaskParts } from './sim-tasks.ts';
 import type { World } from './world.ts';
 
 /** Methods that change nothing. */
-const READS = /^(find|source|get|head|state|attempts|usage|view|files|page|retired|list|probe|read|acquireable)$/;
+const READS =
+  /^(find|source|get|head|state|attempts|usage|view|files|page|retired|forgotten|load|list|probe|read|acquireable)$/;
 /** What waits for a dataset's row. */
 const ROW_WRITES = /^(catalog\.(write|register|remove)|index\.beginPruning)$/;
 /** Methods of the store whose first parameter is a list. */

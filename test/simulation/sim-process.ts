@@ -122,9 +122,9 @@ export class SimProcess implements Caller {
     const metrics = new Metrics();
     const { gate, scratch, settler, queries: _queries, edits: _edits, ...rest } = ports;
     const tasks = new SimTasks({ ...gate.taskParts(), store: ports.store, scratch, plugin: world.plugin });
-    const { index, targetIndexes, ...lanes } = rest;
+    const { index, slimPasses, targetIndexes, ...lanes } = rest;
     const parts = { types: TYPES, clock, log, metrics, random: Math.random };
-    const daemons = new Daemons({ ...lanes, index, targetIndexes, ...parts, settings: world.daemons });
+    const daemons = new Daemons({ ...lanes, index, slimPasses, targetIndexes, ...parts, settings: world.daemons });
     const children = topology({
       ...lanes,
       daemons,
@@ -161,7 +161,8 @@ function openPorts(process: SimProcess, world: World) {
     targets: new Map([...world.targets].map(([name, target]) => [name, gate.wrap('target', target)])),
     queries: gate.wrap<Pick<DatasetQueries, 'view'>>('queries', { view }),
     settler: gate.wrap('store', { settle: async (_signal: AbortSignal) => world.settle() }),
-    index: gate.wrap('index', new FakeDatasetIndex(world.catalog)),
+    index: gate.wrap('index', new FakeDatasetIndex(world.catalog, () => world.jobs.rows)),
+    slimPasses: gate.wrap('slimPasses', world.slimPasses),
     targetIndexes: new Map(
       [...world.targets.keys()].map((name) => [name, gate.wrap('index', new FakeTargetIndex(name, world.schema))]),
     ),

@@ -17,6 +17,7 @@ import { ChangeTable } from '../fakes/fake-change-queue.ts';
 import { EventLogTable } from '../fakes/fake-event-log.ts';
 import { FakeControlSchema, FakeInstallTarget } from '../fakes/fake-install-target.ts';
 import { FakeObjectStore } from '../fakes/fake-object-store.ts';
+import { FakeSlimPasses } from '../fakes/fake-slim-passes.ts';
 import { FakeUploads } from '../fakes/fake-uploads.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { PLASMO, TOXO } from '../support/dataset-samples.ts';
@@ -69,6 +70,7 @@ export class World {
   readonly fences = new Fences(this.leases, this.schema, this.violate);
   readonly changes = new ChangeTable(this.clock);
   readonly events = new EventLogTable(this.clock);
+  readonly slimPasses = new FakeSlimPasses();
   readonly daemons: DaemonSettings;
   readonly rows = new RowLocks();
   readonly processes: SimProcess[] = [];
@@ -311,8 +313,14 @@ class SimStore extends FakeObjectStore {
 function daemonSettings(random: SeededRandom): DaemonSettings {
   const fullRunIntervalMs = random.pick([70_000, 150_000, 3_600_000]);
   const slimRunIntervalMs = random.pick([30_000, 80_000, 3_600_000]);
+  const pruner = {
+    retentionWindowMs: random.pick([0, 30_000, 86_400_000]),
+    pruneIntervalMs: random.pick([20_000, 60_000]),
+  };
+  // With 1, slim runs compare a part even of a few datasets.
+  const least = random.pick([1, 10_000]);
   return {
-    pruner: { retentionWindowMs: random.pick([0, 30_000, 86_400_000]), pruneIntervalMs: random.pick([20_000, 60_000]) },
-    reconciler: { enabled: true, fullRunIntervalMs, slimRunIntervalMs, performDeletes: true },
+    pruner,
+    reconciler: { enabled: true, fullRunIntervalMs, slimRunIntervalMs, least, performDeletes: true },
   };
 }

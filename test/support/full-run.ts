@@ -5,6 +5,7 @@ import type { ReconcilerReport } from '../../engine/ports/process-control.ts';
 import { FakeDatasetIndex, FakeTargetIndex } from '../fakes/fake-dataset-index.ts';
 import { EventLogTable, FakeEventLog } from '../fakes/fake-event-log.ts';
 import { FakeJobs } from '../fakes/fake-jobs.ts';
+import { FakeSlimPasses } from '../fakes/fake-slim-passes.ts';
 import type { LaneWorld } from './lane-world.ts';
 
 const never = new AbortController().signal;
@@ -16,7 +17,8 @@ export async function fullRun(world: LaneWorld, order: Partial<ReconcilerOrder> 
   const { clock, log, metrics, types } = world.settings;
   const reconciler = new Reconciler({
     store: world.store,
-    index: new FakeDatasetIndex(world.catalog),
+    index: new FakeDatasetIndex(world.catalog, () => world.jobs.rows),
+    slimPasses: new FakeSlimPasses(),
     targetIndexes: new Map(
       [...world.targets.keys()].map((target) => [target, new FakeTargetIndex(target, world.schema)]),
     ),

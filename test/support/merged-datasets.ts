@@ -88,7 +88,9 @@ export function indexOf<Row extends DatasetAddress>(rows: readonly Row[]): Store
   return {
     page: async (after, limit, signal) => {
       signal.throwIfAborted();
-      const from = after ? rows.findIndex((row) => datasetPrefix(row) === datasetPrefix(after)) + 1 : 0;
+      const known = rows.findIndex((row) => after && datasetPrefix(row) === datasetPrefix(after));
+      const before = after ? rows.findLastIndex((row) => datasetPrefix(row) < datasetPrefix(after)) : -1;
+      const from = (known < 0 ? before : known) + 1;
       return rows.slice(from, from + limit);
     },
   };

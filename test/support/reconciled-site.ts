@@ -2,8 +2,8 @@
 
 import { versionOf } from '../../actors/dataset/dataset-versions.ts';
 import { storedDataset } from '../../actors/dataset/stored-dataset.ts';
-import { Reconciler, type ReconcilerOrder } from '../../actors/reconciler/reconciler.ts';
-import type { TargetId } from '../../engine/model/ids.ts';
+import { Reconciler, type ReconcilerOrder, type ReconcilerPorts } from '../../actors/reconciler/reconciler.ts';
+import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import { serializeMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, type DatasetObject, datasetPrefix, objectKey } from '../../engine/model/object-key.ts';
 import type { IndexedDataset, InstalledDataset, TargetIndex } from '../../engine/ports/catalog.ts';
@@ -12,7 +12,9 @@ import type { JobRequest } from '../../engine/ports/jobs.ts';
 import type { ReconcilerReport } from '../../engine/ports/process-control.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
 import { Metrics } from '../../engine/runtime/metrics.ts';
+import { forgottenOf } from '../fakes/fake-dataset-index.ts';
 import { FakeObjectStore } from '../fakes/fake-object-store.ts';
+import { FakeSlimPasses } from '../fakes/fake-slim-passes.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { metadataOf, PLASMO, TOXO } from './dataset-samples.ts';
 import { TYPES } from './lane-settings.ts';
@@ -40,11 +42,18 @@ export class ReconciledSite {
   ]);
   /** Replace one to make it misbehave. */
   readonly targetIndexes = new Map<TargetId, TargetIndex>([...this.targets].map(([id, rows]) => [id, indexOf(rows)]));
+  /** Datasets that the cache says have a job. */
+  readonly busy = new Set<DatasetId>();
+  readonly slimPasses = new FakeSlimPasses();
   #events = 0;
 
-  readonly reconciler = new Reconciler({
+  readonly ports = {
     store: this.store,
-    index: indexOf(this.cache),
+    index: {
+      ...indexOf(this.cache),
+      forgotten: async (after, limit) => forgottenOf(this.cache, this.busy, after, limit),
+    },
+    slimPasses: this.slimPasses,
     targetIndexes: this.targetIndexes,
     jobs: {
       enqueue: async (requests) => {
@@ -57,7 +66,8 @@ export class ReconciledSite {
     clock: this.clock,
     log: silentLogger(),
     metrics: this.metrics,
-  });
+  } satisfies ReconcilerPorts;
+  readonly reconciler = new Reconciler(this.ports);
 
   run(order: Partial<ReconcilerOrder> = {}): Promise<ReconcilerReport> {
     return this.reconciler.runOnce({ ...FULL, ...order }, never);
@@ -81,9 +91,20 @@ export class ReconciledSite {
     const rows: (IndexedDataset | InstalledDataset)[] =
       database === 'cache' ? this.cache : (this.targets.get(database) ?? []);
     const place = rows.findLastIndex((row) => datasetPrefix(row) < datasetPrefix(at)) + 1;
+    const isKnown = rows[place] !== undefined && datasetPrefix(rows[place]) === datasetPrefix(at);
     const row =
       database === 'cache' ? indexedOf(at, { sync, ...more }) : { ...at, control: controlOf(at, { sync, ...more }) };
-    rows.splice(place, 0, row);
+    rows.splice(place, isKnown ? 1 : 0, row);
+  }
+
+  /** The store and the databases lose it. */
+  async forget(at: DatasetAddress): Promise<void> {
+    const keys = this.store.keys().filter((key) => key.startsWith(datasetPrefix(at)));
+    await this.store.remove(keys, never);
+    for (const rows of [this.cache, ...this.targets.values()]) {
+      const place = rows.findIndex((row) => datasetPrefix(row) === datasetPrefix(at));
+      if (place >= 0) rows.splice(place, 1);
+    }
   }
 
   /** A dataset that is in step everywhere. */

@@ -10,16 +10,26 @@ import type { Postgres } from '../postgres/postgres.ts';
 /** Must be exactly the expression of the index dataset_store_order. */
 const STORE_ORDER = `(d.owner_id::text || '/' || d.dataset_id || '/') collate "C"`;
 
+const COLUMNS = `d.dataset_id, d.owner_id::text as owner_id, d.state, d.type_name, d.type_version, d.install_targets,
+    d.upload_status, d.import_status, d.meta_etag, d.meta_modified_ms, d.data_etag, d.data_modified_ms,
+    d.shares_etag, d.shares_modified_ms`;
+
 /**
  * The bounds are subqueries, so the planner does not know their values. It then uses one plan for every page, and never a plan
  * that sorts the remaining rows.
  */
 const PAGE = `
-  select d.dataset_id, d.owner_id::text as owner_id, d.state, d.type_name, d.type_version, d.install_targets,
-    d.upload_status, d.import_status, d.meta_etag, d.meta_modified_ms, d.data_etag, d.data_modified_ms,
-    d.shares_etag, d.shares_modified_ms
+  select ${COLUMNS}
   from dataset d where d.state <> 'receiving' and ${STORE_ORDER} > (select $1::text)
   order by ${STORE_ORDER} limit (select $2::bigint)`;
+
+/** The condition on the import is that of the index dataset_import_open. */
+const FORGOTTEN = `
+  select ${COLUMNS}
+  from dataset d where d.import_status in ('queued', 'in-progress') and d.upload_status in ('running', 'success')
+    and d.state = 'live' and d.dataset_id > $1
+    and not exists (select from job j where j.dataset_id = d.dataset_id and j.state <> 'dead')
+  order by d.dataset_id limit $2`;
 
 const TARGETS_COLUMN = `array(select t.target_id from dataset_target t where t.dataset_id = d.dataset_id) as targets`;
 
@@ -73,6 +83,16 @@ export class PostgresDatasetIndex implements DatasetIndex {
     // The empty string sorts before every address.
     const from = after ? datasetPrefix(after) : '';
     const rows = await this.#db.query<PageRow>(PAGE, [from, limit], 'dataset-index-page');
+    return rows.map(indexed);
+  }
+
+  async forgotten(
+    after: DatasetId | undefined,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<readonly IndexedDataset[]> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query<PageRow>(FORGOTTEN, [after ?? '', limit], 'dataset-index-forgotten');
     return rows.map(indexed);
   }
 

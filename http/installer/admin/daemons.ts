@@ -23,7 +23,7 @@ const ReconcileReport = Type.Object({
   kind: Type.Enum(['full', 'slim']),
   started: Datetime,
   ended: runEnded,
-  listed: CountOf('Datasets with at least one object in the store'),
+  listed: CountOf('Datasets with at least one object in the store; a slim run lists a part of it'),
   malformed: CountOf('Of these, such without readable metadata: left as they are'),
   reconciled: CountOf('Handed to the reconciliation lane'),
   absent: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {

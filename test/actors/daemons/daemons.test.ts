@@ -3,6 +3,8 @@
 import t, { type Test } from 'tap';
 import { type DaemonSettings, Daemons } from '../../../actors/daemons/daemons.ts';
 import { DaemonLeaders } from '../../../actors/daemons/leadership.ts';
+import type { DatasetId } from '../../../engine/model/ids.ts';
+import type { DatasetAddress } from '../../../engine/model/object-key.ts';
 import type { JobRequest } from '../../../engine/ports/jobs.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
@@ -10,9 +12,12 @@ import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { Supervisor } from '../../../engine/runtime/supervisor.ts';
 import { FakeLeases, LeaseTable } from '../../fakes/fake-leases.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
+import { FakeSlimPasses } from '../../fakes/fake-slim-passes.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
+import { SeededRandom } from '../../simulation/random.ts';
 import { TYPES } from '../../support/lane-settings.ts';
 import { addressOf, indexedOf, indexOf } from '../../support/merged-datasets.ts';
+import { ReconciledSite } from '../../support/reconciled-site.ts';
 
 const never = new AbortController().signal;
 const MINUTE_MS = 60_000;
@@ -38,7 +43,8 @@ async function setup(t: Test, reconciler: Partial<DaemonSettings['reconciler']> 
   const absent = indexOf(Array.from({ length: known }, (_, i) => indexedOf(addressOf(1, `d${10 + i}`))));
   const daemons: Daemons = new Daemons({
     store,
-    index: { page: absent.page, retired: async () => [], beginPruning: async () => false },
+    index: { page: absent.page, forgotten: async () => [], retired: async () => [], beginPruning: async () => false },
+    slimPasses: new FakeSlimPasses(),
     targetIndexes: new Map(),
     targets: new Map(),
     jobs: { enqueue: async (requests) => void jobs.push(...requests) },
@@ -212,4 +218,100 @@ t.test('a run that fails is an order that was taken, and its report says why', a
   t.match(daemons.pruner.lastReport, { failure: 'the store is away' });
   store.onCall = () => {};
   t.equal(await daemons.pruner.order({}, never), 'started');
+});
+
+/** Slim runs alone, by two processes, over 60 datasets that are in sync; a run compares at least one. */
+async function setupSlim(t: Test, random: () => number) {
+  const site = new ReconciledSite();
+  const all = Array.from({ length: 60 }, (_, n) => addressOf((n % 7) + 1, `d${100 + n}`));
+  const add = async (at: DatasetAddress) => {
+    await site.put(at, ['vdi-meta.json']);
+    await site.know(at, 'cache');
+  };
+  for (const at of all) await add(at);
+  const table = new LeaseTable(site.clock);
+  const reconciler = { enabled: false, fullRunIntervalMs: 6 * HOUR_MS, slimRunIntervalMs: 5 * MINUTE_MS, least: 1 };
+  const processOf = (id: number) => {
+    const log = silentLogger();
+    const { clock } = site;
+    const daemons = new Daemons({
+      ...site.ports,
+      ...{ log, random, metrics: new Metrics(), targets: new Map() },
+      index: { ...site.ports.index, retired: async () => [], beginPruning: async () => false },
+      settings: {
+        pruner: { retentionWindowMs: 24 * HOUR_MS, pruneIntervalMs: 1_000 * HOUR_MS },
+        reconciler: { ...RECONCILER, ...reconciler },
+      },
+    });
+    const children = daemons.specs(new DaemonLeaders(new FakeLeases(table, id), clock, log));
+    const tree = new Supervisor({ name: 'daemons', children, clock, log, metrics: new Metrics() });
+    t.teardown(() => tree.kill());
+    return { daemons, tree };
+  };
+  return { site, all, add, table, processOf };
+}
+
+t.test('a lost announcement is found within one fullRunInterval, whenever it was lost and wherever', async (t) => {
+  const seeded = new SeededRandom(7, 'slim runs');
+  const { site, all, add, processOf } = await setupSlim(t, () => seeded.next());
+  const lost = new Map<DatasetId, number>();
+  const foundAfterMs: number[] = [];
+  site.ports.jobs.enqueue = async (requests) => {
+    for (const { owner, dataset } of requests) {
+      foundAfterMs.push(site.clock.now() - (lost.get(dataset) ?? Number.NEGATIVE_INFINITY));
+      lost.delete(dataset);
+      await site.know({ owner, dataset }, 'cache');
+    }
+  };
+  const { tree } = processOf(1);
+  await tree.start(never);
+  for (let n = 0; n < 150; n++) {
+    await site.clock.advance(11 * MINUTE_MS);
+    // Within one pass the store grows to several times of what the pass expects.
+    for (let more = 0; n >= 60 && n < 75 && more < 10; more++) {
+      const at = addressOf(1 + (more % 7), `e${1_000 + 10 * n + more}`);
+      await add(at);
+      all.push(at);
+    }
+    const at = seeded.pick(all);
+    if (lost.has(at.dataset)) continue;
+    lost.set(at.dataset, site.clock.now());
+    await site.put(at, ['vdi-meta.json']);
+  }
+  await site.clock.advance(6 * HOUR_MS);
+  t.strictSame([...lost], []);
+  t.ok(foundAfterMs.length > 100);
+  const mostMs = Math.max(...foundAfterMs);
+  t.ok(mostMs <= 6 * HOUR_MS, `at most ${mostMs / MINUTE_MS} minutes`);
+  t.ok(mostMs > HOUR_MS, 'no run compares everything');
+});
+
+t.test('another leader continues the pass, and so does a restarted process', async (t) => {
+  const { site, table, processOf } = await setupSlim(t, () => 0.5);
+  const first = processOf(1);
+  await first.tree.start(never);
+  await site.clock.advance(62 * MINUTE_MS);
+  const before = site.slimPasses.pass;
+  t.match(before, { after: { owner: /./ }, begunAt: new Date(site.clock.now() - 62 * MINUTE_MS), expected: 60 });
+  first.tree.kill();
+  table.kill(1);
+  const second = processOf(2);
+  await second.tree.start(never);
+  await site.clock.advance(MINUTE_MS);
+  t.match(second.daemons.reconciler.lastReport, { kind: 'slim', failure: undefined });
+  const now = site.slimPasses.pass;
+  t.match(now, { begunAt: before?.begunAt, expected: 60 });
+  t.ok(Number(now?.compared) > Number(before?.compared) && Number(now?.compared) < 60);
+  t.notSame(now?.after, before?.after);
+});
+
+t.test('a slim run that is ordered compares everything', async (t) => {
+  const { site, processOf } = await setupSlim(t, () => 0.5);
+  const { daemons, tree } = processOf(1);
+  await tree.start(never);
+  await site.clock.advance(12 * MINUTE_MS);
+  t.ok(Number(daemons.reconciler.lastReport?.listed) < 10);
+  t.equal(await daemons.reconciler.order('slim', { allowDeletes: false }, never), 'started');
+  await site.clock.settle();
+  t.match(daemons.reconciler.lastReport, { kind: 'slim', listed: 60 });
 });

@@ -1,12 +1,18 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { objectsOf } from '../../../actors/dataset/stored-dataset.ts';
-import { type MergedDataset, mergeInStoreOrder, PAGE } from '../../../actors/reconciler/merge-in-store-order.ts';
+import {
+  keysAfter,
+  type MergedDataset,
+  mergeInStoreOrder,
+  PAGE,
+} from '../../../actors/reconciler/merge-in-store-order.ts';
 import type { TargetId } from '../../../engine/model/ids.ts';
 import { type DatasetAddress, datasetPrefix } from '../../../engine/model/object-key.ts';
 import type { IndexedDataset, InstalledDataset, StoreOrdered, TargetIndex } from '../../../engine/ports/catalog.ts';
 import type { ObjectInfo } from '../../../engine/ports/object-store.ts';
 import { aborted, defect, transient } from '../../../engine/runtime/failure.ts';
+import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
 import { PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { addressOf, controlOf, indexedOf, indexOf, storedOf } from '../../support/merged-datasets.ts';
 
@@ -219,4 +225,28 @@ t.test('whatever the streams hold, they come as a map of all of them has it in t
     t.strictSame(await merged(listingOf(of('store')), cacheOf(of('cache')), targets), wanted);
   });
   await fc.assert(property, { numRuns: 200, seed: 20_260_101 });
+});
+
+t.test('begun after a dataset, known or not, it gives the rest and nothing of that dataset', async (t) => {
+  const ids = ['-a', 'a', 'a-b', 'a.b', 'a0', 'a00', 'a_1', 'ab', 'b'];
+  const all = ['1', '10', '2'].flatMap((owner) => ids.map((id) => addressOf(owner, id)));
+  const inOrder = all.toSorted((a, b) => (datasetPrefix(a) < datasetPrefix(b) ? -1 : 1));
+  const unknown = [addressOf(1, 'a-a'), addressOf(1, 'zz'), addressOf(11, 'a'), addressOf(3, 'a')];
+  for (const after of [...inOrder, ...unknown]) {
+    const store = new FakeObjectStore();
+    for (const at of all)
+      for (const name of ['-', 'raw/zz', 'vdi-meta.json', '~'])
+        await store.put(datasetPrefix(at) + name, Buffer.of(), {}, never);
+    const stored = store.pages('', { after: keysAfter(after) }, never);
+    const targets = new Map([[PLASMO, targetOf(inOrder)]]);
+    const lines: string[] = [];
+    for await (const batch of mergeInStoreOrder({ stored, after, cache: cacheOf(inOrder), targets }, refuse, never))
+      lines.push(...batch.map(lineOf));
+    const rest = inOrder.filter((at) => datasetPrefix(at) > datasetPrefix(after));
+    t.strictSame(
+      lines,
+      rest.map((at) => `${datasetPrefix(at)} store, cache, PlasmoSite`),
+      datasetPrefix(after),
+    );
+  }
 });

@@ -8,6 +8,7 @@ import { aborted, transient } from '../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
+import { FakeSlimPasses } from '../../fakes/fake-slim-passes.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 import { PLASMO, TOXO } from '../../support/dataset-samples.ts';
 import { TYPES } from '../../support/lane-settings.ts';
@@ -257,7 +258,8 @@ t.test('a listing of 20,000 datasets is never held whole: jobs are handed over a
     return Array.from({ length }, (_, i) => ({ ...known, ...at(from + i) }));
   };
   const reconciler = new Reconciler({
-    ...{ store, index: { page }, targetIndexes: new Map(), types: TYPES },
+    ...{ store, index: { page, forgotten: async () => [] }, slimPasses: new FakeSlimPasses() },
+    ...{ targetIndexes: new Map(), types: TYPES },
     jobs: {
       enqueue: async (requests) => {
         seen.handedOver += requests.length;

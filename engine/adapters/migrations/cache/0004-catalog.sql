@@ -53,6 +53,8 @@ create index dataset_project on dataset (owner_id, project_name) where project_n
 create index dataset_program on dataset (owner_id, program_name) where program_name is not null;
 create index dataset_not_live on dataset (state, dataset_id) where state <> 'live';
 create index dataset_import_failed on dataset (created, dataset_id) where import_status = 'failed';
+-- For datasets that have no job. The predicate omits `upload_status`, so its updates stay HOT.
+create index dataset_import_open on dataset (dataset_id) where import_status in ('queued', 'in-progress');
 -- The bytewise order of keys in the object store, for merging both streams.
 create index dataset_store_order on dataset ((owner_id::text || '/' || dataset_id || '/') collate "C")
   where state <> 'receiving';
@@ -125,3 +127,10 @@ create table account (
   address_key text
 );
 create index account_address on account (address_key, user_id) where address_key is not null;
+
+-- How far the slim runs of the reconciler have come; no last dataset at the start of a pass.
+create table slim_pass (
+  only_row boolean primary key default true check (only_row),
+  owner_id numeric(19), dataset_id text collate "C", begun_at timestamptz not null,
+  compared bigint not null, expected bigint not null
+);

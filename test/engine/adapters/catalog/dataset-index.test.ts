@@ -22,11 +22,19 @@ const index = new PostgresDatasetIndex(recording);
 t.test('PostgreSQL', async (t) => {
   datasetIndexConformance(t, async () => {
     await db.query('delete from dataset');
+    await db.query('delete from job');
     return {
       index,
       catalog: new PostgresCatalog(db),
       uploads: new PostgresUploads(db, { instance: 1, enqueueJobs: async () => undefined }),
       grant: (name) => grantLease(db, name),
+      addJob: async ({ dataset, owner }, state) => {
+        await db.query(
+          `insert into job (lane, dataset_id, rank, owner, event_id, source, state, failure)
+           values ('import', $1, 2, $2, 1, 'api', $3, 'defect')`,
+          [dataset, owner, state],
+        );
+      },
     };
   });
 });
@@ -36,7 +44,11 @@ t.test('fake', async (t) => {
     const { grant, holds } = new FakeLeaseTable();
     const catalog = new FakeCatalog(holds);
     const uploads = new FakeUploads(catalog, { holds, enqueueJobs: async () => undefined });
-    return { index: new FakeDatasetIndex(catalog), catalog, uploads, grant };
+    const jobs: { dataset: DatasetId; state: 'queued' | 'delayed' | 'dead' }[] = [];
+    return {
+      ...{ index: new FakeDatasetIndex(catalog, () => jobs), catalog, uploads, grant },
+      addJob: async ({ dataset }, state) => void jobs.push({ dataset, state }),
+    };
   });
 });
 
@@ -75,6 +87,21 @@ t.test('of ten thousand datasets', async (t) => {
     for (const plan of await plansOf(db, recording.statements)) {
       t.match(plan, /Index Scan using dataset_store_order/, plan);
       t.notMatch(plan, /Seq Scan|-> +(Incremental )?Sort/, plan);
+    }
+  });
+
+  t.test('the forgotten are found by an index', async (t) => {
+    recording.statements.length = 0;
+    const one = all[5_000]?.dataset;
+    await db.query(`update dataset set import_status = 'queued' where dataset_id = $1`, [one]);
+    const found = await index.forgotten(undefined, 100, signal);
+    t.strictSame(
+      found.map(({ dataset }) => dataset),
+      [one],
+    );
+    for (const plan of await plansOf(db, recording.statements)) {
+      t.match(plan, /dataset_import_open/, plan);
+      t.notMatch(plan, /Seq Scan on dataset/, plan);
     }
   });
 
