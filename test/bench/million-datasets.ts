@@ -29,7 +29,7 @@ export interface MillionDatasets extends AsyncDisposable {
 }
 
 /** Indexes that a reconciler reads. */
-const READ = ['dataset_store_order', 'dataset_not_live'];
+const READ = ['dataset_store_order', 'dataset_not_live', 'dataset_import_open'];
 const PASSWORD = 'longshore-bench';
 
 export async function millionDatasets(): Promise<MillionDatasets> {

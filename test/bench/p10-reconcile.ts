@@ -1,6 +1,7 @@
 // P10: runs of the reconciler. a: a full one over a million datasets of four objects each, and over what ten targets know of
 // them. Two datasets differ: one is only in the store, one only in the databases. b and c: slim runs (slim-runs.ts).
 
+import type { SlimPace } from '../../actors/reconciler/slim-part.ts';
 import type { PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
 import { listingStore } from './listing-store.ts';
 import { type MillionDatasets, millionDatasets } from './million-datasets.ts';
@@ -12,6 +13,8 @@ import type { StoreAt } from './store-at.ts';
 
 export interface ReconcileOrder {
   readonly kind: 'full' | 'slim';
+  /** Of a slim run over a part of the store. */
+  readonly pace?: SlimPace;
   readonly database: PostgresOptions;
   readonly store: StoreAt;
   /** Ids of the targets to compare with. */

@@ -2,6 +2,7 @@
 
 import { Reconciler } from '../../actors/reconciler/reconciler.ts';
 import { PostgresDatasetIndex } from '../../engine/adapters/catalog/dataset-index-postgres.ts';
+import { PostgresSlimPasses } from '../../engine/adapters/catalog/slim-passes-postgres.ts';
 import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
 import { PostgresTargetIndex } from '../../engine/adapters/sites/target-index-postgres.ts';
 import { DataTypes } from '../../engine/model/data-types.ts';
@@ -13,7 +14,7 @@ import type { ReconcileOrder } from './p10-reconcile.ts';
 import { tellOf } from './side-process.ts';
 import { openStore } from './store-at.ts';
 
-void tellOf(async ({ kind, database, store: at, targets }: ReconcileOrder) => {
+void tellOf(async ({ kind, pace, database, store: at, targets }: ReconcileOrder) => {
   const log = silentLogger();
   const db = new Postgres(database satisfies PostgresOptions, log);
   const store = await openStore(at);
@@ -22,13 +23,14 @@ void tellOf(async ({ kind, database, store: at, targets }: ReconcileOrder) => {
   const reconciler = new Reconciler({
     ...{ store, log, clock: systemClock, metrics: new Metrics(), types: new DataTypes([], []) },
     index: new PostgresDatasetIndex(db),
+    slimPasses: new PostgresSlimPasses(db),
     targetIndexes: new Map(
       targets.map((id) => [targetId(id), new PostgresTargetIndex(db, { id: targetId(id), schema: 'control' })]),
     ),
     jobs: { enqueue: async (jobs) => void asked.push(...jobs.map(({ dataset }) => dataset)) },
     events: { nextEventId: async () => ++events },
   });
-  const order = { kind, performDeletes: false, allowDeletes: false } as const;
+  const order = { kind, performDeletes: false, allowDeletes: false, ...(pace && { pace }) } as const;
   const { listed, wouldDelete } = await reconciler.runOnce(order, new AbortController().signal);
   await db[Symbol.asyncDispose]();
   return { listed, changed: asked, absent: wouldDelete.cache ?? 0 };
