@@ -59,6 +59,11 @@ export class ScriptRun {
     return this.#script.pid;
   }
 
+  /** Of the group's leader, if it is known. */
+  get startTime(): string | undefined {
+    return this.#script.startTime;
+  }
+
   /** Waits until no process holds the output pipes, at most `ms`. */
   async drained(ms: number, clock: Clock): Promise<void> {
     if (ms > 0) await settledWithin(clock, ms, this.#script.closed);

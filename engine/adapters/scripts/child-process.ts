@@ -11,18 +11,16 @@ import type { ScriptEnd, ScriptResult, ScriptRunner, ScriptSpec } from '../../po
 import { aborted, Failure, messageOf } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
 import type { Clock } from '../../runtime/time.ts';
+import { endProcesses, type RunRecord, ScriptRecords } from './child-process-records.ts';
+import { ScriptRun } from './child-process-run.ts';
 import {
-  endProcesses,
   groupExists,
   groupMembers,
   processesAfter,
   processesOfRun,
   RUN_VARIABLE,
-  type RunRecord,
-  ScriptRecords,
   sendSignal,
-} from './child-process-records.ts';
-import { ScriptRun } from './child-process-run.ts';
+} from './process-facts.ts';
 import { ScriptPipes } from './script-pipes.ts';
 import { ScriptSpawner } from './script-spawner.ts';
 import { type Exit, type ScriptCommand, type SpawnedScript, spawnHere } from './spawned-script.ts';
@@ -59,6 +57,8 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
   readonly #prlimit: string | undefined;
   readonly #pipes: ScriptPipes;
   readonly #spawner: ScriptSpawner | undefined;
+  /** Groups of the running scripts. */
+  readonly #groups = new Set<number>();
   #warnedOfLimits = false;
 
   constructor(options: ChildProcessOptions, clock: Clock, log: Logger) {
@@ -68,35 +68,39 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
     this.#graceMs = options.graceMs ?? GRACE_MS;
     this.#drainMs = options.drainMs ?? DRAIN_MS;
     this.#prlimit = options.prlimit === undefined ? PRLIMIT_PLACES.find(isExecutable) : (options.prlimit ?? undefined);
-    this.#pipes = new ScriptPipes(clock, options.mkfifo);
+    this.#pipes = new ScriptPipes(clock, options.mkfifo, (command) => this.#spawner?.run(command));
     if (options.spawner) this.#spawner = new ScriptSpawner(options.spawner, this.#pipes, clock, log);
   }
 
   async run(spec: ScriptSpec, signal: AbortSignal): Promise<ScriptResult> {
     throwIfAborted(spec, signal);
     const started = this.#clock.now();
-    const program = await locate(spec.program, spec.env.PATH);
+    const program = this.#isFoundByKernel(spec)
+      ? ({ kind: 'found', path: spec.program } as const)
+      : await locate(spec.program, spec.env.PATH);
     if (program.kind !== 'found') return unstarted({ kind: program.kind, program: spec.program });
     const record = await this.#records.expect(spec.runId);
     const run = await this.#start(spec, program.path, record, signal);
     if (!(run instanceof ScriptRun)) return unstarted(run);
     const recorded = record
-      .started(run.group)
+      .started(run.group, run.startTime)
       .catch((err: unknown) =>
         this.#log.warn({ err, run: spec.runId }, 'the process group of a script could not be recorded'),
       );
     // Also if a process cannot be killed, which fails the run: its pipes are closed all the same.
     using _pipes = { [Symbol.dispose]: () => run.close() };
+    this.#groups.add(run.group);
+    using _group = { [Symbol.dispose]: () => void this.#groups.delete(run.group) };
     const outcome = await this.#attend(run, spec, signal).catch(async (error: unknown) => {
       // We will not be notified of its end, so kill it as far as possible.
-      await endProcesses(() => leftBehind(run.group, spec.runId, SHORT_RUN_MS), this.#clock);
+      await endProcesses(() => this.#leftBehind(run.group, spec.runId, SHORT_RUN_MS), this.#clock);
       await recorded;
       await record.free();
       throw error;
     });
     const durationMs = this.#clock.now() - started;
     await run.drained(outcome.cutShort ? 0 : this.#drainMs, this.#clock);
-    await endProcesses(() => leftBehind(run.group, spec.runId, durationMs), this.#clock);
+    await endProcesses(() => this.#leftBehind(run.group, spec.runId, durationMs), this.#clock);
     const { stdout, stderrTail } = await run.output(this.#drainMs, this.#clock);
     await recorded;
     // Not in a `finally`: a process that could not be killed stays on record for the next start.
@@ -197,6 +201,18 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
     }
   }
 
+  /** Then starting it says as much as looking for it. With limits, another program starts it. */
+  #isFoundByKernel({ program, limits }: ScriptSpec): boolean {
+    return isAbsolute(program) && limits?.cpuSeconds === undefined && limits?.fileSizeBytes === undefined;
+  }
+
+  async #leftBehind(group: number, runId: string, ranMs: number): Promise<number[]> {
+    const members = groupExists(group) ? await groupMembers(group) : [];
+    // The leaders of other running scripts do not belong to this one.
+    const among = ranMs < SHORT_RUN_MS ? await processesAfter(group, this.#groups) : undefined;
+    return [...new Set([...members, ...(await processesOfRun(runId, among))])];
+  }
+
   #limited(program: string, spec: ScriptSpec): readonly [string, ...string[]] {
     const { cpuSeconds, fileSizeBytes } = spec.limits ?? {};
     if (cpuSeconds === undefined && fileSizeBytes === undefined) return [program, ...spec.args];
@@ -216,11 +232,7 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
   }
 }
 
-async function leftBehind(group: number, runId: string, ranMs: number): Promise<number[]> {
-  const members = groupExists(group) ? await groupMembers(group) : [];
-  const marked = await processesOfRun(runId, ranMs < SHORT_RUN_MS ? await processesAfter(group) : undefined);
-  return [...new Set([...members, ...marked])];
-}
+const NOT_FOUND = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'];
 
 type Located = { readonly kind: 'found'; readonly path: string } | { readonly kind: 'not-found' | 'not-executable' };
 
@@ -252,7 +264,7 @@ function endOfSpawnError(error: NodeJS.ErrnoException, spec: ScriptSpec): Script
   if (error.code === 'ENOENT' && !existsSync(spec.cwd))
     throw new Failure('defect', `workspace ${spec.cwd} of ${spec.program} does not exist`, { cause: error });
   // Also when the interpreter in its first line is missing.
-  if (error.code === 'ENOENT') return { kind: 'not-found', program: spec.program };
+  if (NOT_FOUND.includes(error.code ?? '')) return { kind: 'not-found', program: spec.program };
   if (error.code === 'EACCES' || error.code === 'ENOEXEC') return { kind: 'not-executable', program: spec.program };
   const kind = ['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE'].includes(error.code ?? '') ? 'transient' : 'defect';
   throw new Failure(kind, `cannot start ${spec.program}: ${messageOf(error)}`, { cause: error });

@@ -6,7 +6,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { close, constants, open } from 'node:fs';
+import { close, closeSync, constants, open, openSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { Failure, messageOf } from '../../runtime/failure.ts';
+import { removeFile } from '../../runtime/files.ts';
 import type { Clock } from '../../runtime/time.ts';
 
 const { O_RDONLY, O_WRONLY, O_RDWR, O_NONBLOCK } = constants;
@@ -29,16 +30,21 @@ const REOPENED_MS = 20;
 export class ScriptPipes implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #mkfifo: string;
+  readonly #runElsewhere: RunElsewhere;
   #names: string[] = [];
   #making: Promise<void> | undefined;
   #last = 0;
   /** Exclusive to this process; undefined until the first pipe is needed. */
   #dir: string | undefined;
 
-  /** @param mkfifo name or path of the program that creates named pipes */
-  constructor(clock: Clock, mkfifo = 'mkfifo') {
+  /**
+   * @param mkfifo name or path of the program that creates named pipes
+   * @param runElsewhere runs it without forking this process, if that is possible
+   */
+  constructor(clock: Clock, mkfifo = 'mkfifo', runElsewhere: RunElsewhere = () => undefined) {
     this.#clock = clock;
     this.#mkfifo = mkfifo;
+    this.#runElsewhere = runElsewhere;
   }
 
   /** A pipe that a script writes to. */
@@ -61,7 +67,7 @@ export class ScriptPipes implements AsyncDisposable {
         return new InputPipe(path, writer, await openFile(path, O_RDONLY), this.#clock);
       } catch (error) {
         if (writer !== undefined) await closeFile(writer);
-        await rm(path, { force: true });
+        await removeFile(path);
         throw error;
       } finally {
         await closeFile(both);
@@ -81,9 +87,10 @@ export class ScriptPipes implements AsyncDisposable {
     for (let attempts = 1; ; attempts++) {
       const path = await this.#take();
       try {
-        return { path, fd: await openFile(path, flags) };
+        // Blocks for microseconds: see openForWriting.
+        return { path, fd: openSync(path, flags) };
       } catch (error) {
-        await rm(path, { force: true });
+        await removeFile(path);
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || attempts > 1) throw error;
         // Something cleaned up the folder of temporary files.
         this.#names = [];
@@ -107,18 +114,29 @@ export class ScriptPipes implements AsyncDisposable {
     this.#dir ??= await mkdtemp(join(tmpdir(), 'longshore-'));
     const dir = this.#dir;
     const names = Array.from({ length: BATCH }, () => `p${++this.#last}`);
-    const child = spawn(this.#mkfifo, ['-m', '600', ...names], {
-      cwd: dir,
-      env: { PATH: PLACES },
-      stdio: ['ignore', 'ignore', 'ignore'],
-    });
-    const [code] = (await once(child, 'exit').catch((cause: NodeJS.ErrnoException) => {
+    const command = { program: this.#mkfifo, args: ['-m', '600', ...names], cwd: dir, env: { PATH: PLACES } };
+    const { code } = await (this.#runElsewhere(command) ?? runHere(command)).catch((cause: NodeJS.ErrnoException) => {
       if (cause.code !== 'ENOENT') throw cause;
       throw new Failure('defect', `program ${this.#mkfifo} not found in ${PLACES}`, { cause });
-    })) as [number | null];
+    });
     if (code !== 0) throw new Failure('transient', `${this.#mkfifo} in ${dir} ended with ${code}`);
     this.#names = names.map((name) => join(dir, name));
   }
+}
+
+interface Command {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Undefined: not possible now. */
+type RunElsewhere = (command: Command) => Promise<{ readonly code: number | null }> | undefined;
+
+async function runHere({ program, args, cwd, env }: Command): Promise<{ readonly code: number | null }> {
+  const [code] = await once(spawn(program, args, { cwd, env, stdio: 'ignore' }), 'exit');
+  return { code };
 }
 
 export class OutputPipe {
@@ -137,12 +155,12 @@ export class OutputPipe {
     return new Socket({ ...(fd === undefined ? {} : { fd }), readable: true, writable: false });
   }
 
-  /** Removes the name. Also closes the pipe, unless its stream was taken. */
-  async release(): Promise<void> {
+  /** Removes the name, unless that was done. Also closes the pipe, unless its stream was taken. */
+  async release(isNamed = true): Promise<void> {
     const fd = this.#reader;
     this.#reader = undefined;
     if (fd !== undefined) await closeFile(fd);
-    await rm(this.path, { force: true });
+    if (isNamed) await removeFile(this.path);
   }
 }
 
@@ -191,7 +209,7 @@ export class InputPipe {
     this.#writer = undefined;
     if (fd !== undefined) await closeFile(fd);
     await this.started();
-    await rm(this.#path, { force: true });
+    await removeFile(this.#path);
   }
 
   /**
@@ -209,24 +227,32 @@ export class InputPipe {
   }
 }
 
-/** Opens a script's end of an output by name. Never blocks, even if the reader is gone. */
-export async function openForWriting(path: string): Promise<number> {
-  return await orNoPipe(async () => {
-    const both = await openFile(path, O_RDWR);
+/**
+ * Opens a script's end of an output by name. Never blocks: a pipe waits for no disk and, opened in this order, for no reader.
+ */
+export function openForWriting(path: string): number {
+  try {
+    const both = openSync(path, O_RDWR);
     try {
-      return await openFile(path, O_WRONLY);
+      return openSync(path, O_WRONLY);
     } finally {
-      await closeFile(both);
+      closeSync(both);
     }
-  });
+  } catch (error) {
+    throw noPipe(error);
+  }
 }
 
 /** A failure here is not the script's fault: out of descriptors, a full disk, a folder that was cleaned up. */
 async function orNoPipe<T>(make: () => Promise<T>): Promise<T> {
   try {
     return await make();
-  } catch (cause) {
-    const kind = cause instanceof Failure ? cause.kind : 'transient';
-    throw new Failure(kind, `cannot create a pipe for a script: ${messageOf(cause)}`, { cause });
+  } catch (error) {
+    throw noPipe(error);
   }
+}
+
+function noPipe(cause: unknown): Failure {
+  const kind = cause instanceof Failure ? cause.kind : 'transient';
+  return new Failure(kind, `cannot create a pipe for a script: ${messageOf(cause)}`, { cause });
 }

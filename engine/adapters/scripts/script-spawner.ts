@@ -18,8 +18,13 @@ const IDLE_MS = 60_000;
 /** Deadline for the start of the process, and for the start of each script. */
 const START_MS = 20_000;
 
+interface Started {
+  readonly pid: number;
+  readonly startTime: string | undefined;
+}
+
 interface Run {
-  readonly started: PromiseWithResolvers<number>;
+  readonly started: PromiseWithResolvers<Started>;
   readonly exit: PromiseWithResolvers<Exit>;
 }
 
@@ -70,6 +75,21 @@ export class ScriptSpawner implements AsyncDisposable {
     }
   }
 
+  /** Runs a program without output. Undefined while there is no spawner process. */
+  run(command: ScriptCommand): Promise<Exit> | undefined {
+    const spawner = this.#live;
+    if (this.#over || !spawner) return undefined;
+    this.#cancelIdle();
+    this.#running++;
+    return this.#order(spawner, { id: ++this.#last, outputs: [], ...command }).then(
+      ({ exit }) => exit,
+      (error: unknown) => {
+        this.#ended();
+        throw error;
+      },
+    );
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#over = true;
     this.#cancelIdle();
@@ -85,24 +105,26 @@ export class ScriptSpawner implements AsyncDisposable {
 
   async #spawnBy(spawner: Spawner, command: ScriptCommand): Promise<SpawnedScript> {
     const outputs: OutputPipe[] = [];
+    let isNamed = true;
     try {
       for (let n = 0; n < 2; n++) outputs.push(await this.#pipes.output());
-      const [{ path: stdout } = { path: '' }, { path: stderr } = { path: '' }] = outputs;
-      const id = ++this.#last;
-      const { pid, exit } = await this.#order(spawner, { id, stdout, stderr, ...command });
+      const paths = outputs.map(({ path }) => path);
+      const { pid, startTime, exit } = await this.#order(spawner, { id: ++this.#last, outputs: paths, ...command });
+      isNamed = false;
       const [out, err] = outputs.map((output) => output.stream());
       const spawned = Promise.resolve(undefined);
-      return { spawned, exit, pid, stdin: undefined, stdout: out, stderr: err, closed: closedAfter(exit, [out, err]) };
+      const closed = closedAfter(exit, [out, err]);
+      return { spawned, exit, pid, startTime, stdin: undefined, stdout: out, stderr: err, closed };
     } catch (error) {
       this.#ended();
       return notSpawned(error as Error);
     } finally {
-      for (const output of outputs) await output.release();
+      for (const output of outputs) await output.release(isNamed);
     }
   }
 
   /** Resolves when the script runs. */
-  async #order(spawner: Spawner, order: SpawnOrder): Promise<{ readonly pid: number; readonly exit: Promise<Exit> }> {
+  async #order(spawner: Spawner, order: SpawnOrder): Promise<Started & { readonly exit: Promise<Exit> }> {
     const run: Run = { started: Promise.withResolvers(), exit: Promise.withResolvers() };
     for (const one of [run.started, run.exit]) one.promise.catch(() => undefined);
     spawner.runs.set(order.id, run);
@@ -112,13 +134,13 @@ export class ScriptSpawner implements AsyncDisposable {
     });
     if (!(await settledWithin(this.#clock, START_MS, run.started.promise))) spawner.child.kill('SIGKILL');
     try {
-      const pid = await run.started.promise;
+      const started = await run.started.promise;
       const forget = (): void => {
         spawner.runs.delete(order.id);
         this.#ended();
       };
       void run.exit.promise.then(forget, forget);
-      return { pid, exit: run.exit.promise };
+      return { ...started, exit: run.exit.promise };
     } catch (error) {
       spawner.runs.delete(order.id);
       throw error;
@@ -174,7 +196,7 @@ export class ScriptSpawner implements AsyncDisposable {
 function tell(report: SpawnReport, runs: ReadonlyMap<number, Run>): void {
   const run = runs.get(report.id);
   if (!run) return;
-  if (report.kind === 'spawned') run.started.resolve(report.pid);
+  if (report.kind === 'spawned') run.started.resolve({ pid: report.pid, startTime: report.startTime });
   if (report.kind === 'failed') run.started.reject(Object.assign(new Error(report.message), { code: report.code }));
   if (report.kind === 'exited') run.exit.resolve({ code: report.code, signal: report.signal });
 }

@@ -29,6 +29,8 @@ export interface SpawnedScript {
   readonly closed: Promise<void>;
   /** The id of its process group; 0 before it runs. */
   readonly pid: number;
+  /** The start time of the leader of its group, if it is known. */
+  readonly startTime?: string | undefined;
   /** Undefined when there were no descriptors left to create them. */
   readonly stdin: Writable | undefined;
   readonly stdout: Readable | undefined;
@@ -52,7 +54,7 @@ export async function spawnHere(
     for (let n = 0; n < 2; n++) {
       const output = await pipes.output();
       outputs.push(output);
-      writers.push(await openForWriting(output.path));
+      writers.push(openForWriting(output.path));
     }
     const stdio: StdioOptions = [stdin?.reader ?? 'ignore', ...writers];
     const child = spawn(program, args, { cwd, env, detached: true, stdio });

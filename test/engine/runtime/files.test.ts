@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
-import { exists, removeTree, writeWhole } from '../../../engine/runtime/files.ts';
+import { exists, removeFile, removeTree, writeWhole } from '../../../engine/runtime/files.ts';
 
 const NOBODY = 65_534;
 
@@ -16,6 +16,26 @@ t.test('a tree is gone with all that is in it, and what is not there is fine', a
   await writeFile(join(dir, 'file'), '');
   await removeTree(join(dir, 'file'));
   t.strictSame(await readdir(dir), []);
+});
+
+t.test('names that are not UTF-8 are removed', async (t) => {
+  const dir = await setup(t);
+  await mkdir(join(dir, 'tree'));
+  const name = Buffer.concat([Buffer.from(`${join(dir, 'tree')}/`), Buffer.from([0xe9, 0x2e])]);
+  await writeFile(name, 'x');
+  await mkdir(Buffer.concat([name, Buffer.from('d')]));
+  await removeTree(join(dir, 'tree'));
+  t.strictSame(await readdir(dir), []);
+});
+
+t.test('one file is removed, and one that is not there is fine, but a folder is not', async (t) => {
+  const dir = await setup(t);
+  await writeFile(join(dir, 'file'), '');
+  await removeFile(join(dir, 'file'));
+  await removeFile(join(dir, 'file'));
+  await mkdir(join(dir, 'folder'));
+  await t.rejects(removeFile(join(dir, 'folder')), { code: /^E(ISDIR|PERM)$/ });
+  t.strictSame(await readdir(dir), ['folder']);
 });
 
 t.test('links are removed and not followed, be it one in the tree or the tree itself', async (t) => {

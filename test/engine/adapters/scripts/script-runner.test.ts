@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type ChildProcessOptions, ChildProcessRunner } from '../../../../engine/adapters/scripts/child-process.ts';
-import { endLeftoverScripts, processFacts } from '../../../../engine/adapters/scripts/child-process-records.ts';
+import { endLeftoverScripts } from '../../../../engine/adapters/scripts/child-process-records.ts';
 import { CappedLines, LineSplitter, Tail } from '../../../../engine/adapters/scripts/child-process-run.ts';
+import { processFacts } from '../../../../engine/adapters/scripts/process-facts.ts';
 import type { ScriptSpec } from '../../../../engine/ports/script-runner.ts';
 import { silentLogger } from '../../../../engine/runtime/log.ts';
 import { systemClock } from '../../../../engine/runtime/time.ts';
@@ -241,6 +242,14 @@ fact('a script whose group was not on record yet is found by its variable', asyn
   const ended = once(left, 'exit');
   t.equal(await endLeftoverScripts(stateDir, log, systemClock), 1);
   t.same(await ended, [null, 'SIGKILL']);
+});
+
+t.test('a program is not found where a file is taken for a folder, by path as by name', async (t) => {
+  for (const limits of [{}, { cpuSeconds: 100 }]) {
+    const { runner, spec } = await setup(t);
+    for (const program of ['/bin/sh/x', `/${'x'.repeat(300)}`, 'no-such-program'])
+      t.same((await runner.run(spec('x', { program, limits }), signal)).end, { kind: 'not-found', program });
+  }
 });
 
 fact('files in the state folder that are no records of scripts are left alone', async (t, { stateDir, log }) => {

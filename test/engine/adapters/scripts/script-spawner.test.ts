@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
-import { processFacts } from '../../../../engine/adapters/scripts/child-process-records.ts';
+import { processFacts } from '../../../../engine/adapters/scripts/process-facts.ts';
 import { ScriptPipes } from '../../../../engine/adapters/scripts/script-pipes.ts';
 import { ScriptSpawner } from '../../../../engine/adapters/scripts/script-spawner.ts';
 import type { SpawnedScript } from '../../../../engine/adapters/scripts/spawned-script.ts';
@@ -93,6 +93,20 @@ t.test('of a script that does not start nothing stays open', async (t) => {
   t.equal(script.pid, 0);
   t.strictSame([script.stdout, script.stderr], [undefined, undefined]);
   t.ok(await parent(), 'others are started');
+});
+
+t.test('a program without output runs there too, once the process is up', async (t) => {
+  const { spawner, spawn } = await setup(t);
+  const command = { program: '/bin/sh', args: ['-c', 'exit 7'], cwd: '/', env: {} };
+  t.equal(spawner.run(command), undefined, 'it starts with the first script');
+  await (await spawn('/bin/true')).closed;
+  t.strictSame(await spawner.run(command), { code: 7, signal: null });
+  const unstarted = async (): Promise<void> => {
+    await spawner.run({ ...command, program: '/nowhere/program' });
+  };
+  await t.rejects(unstarted, { code: 'ENOENT' });
+  await spawner[Symbol.asyncDispose]();
+  t.equal(spawner.run(command), undefined);
 });
 
 t.test('one that starts no script in time is ended', async (t) => {
