@@ -1,16 +1,16 @@
-// How many calls a plugin host takes: refused at the door when it is full, then one at a time per dataset and target,
-// then a bounded number of scripts at once. Nobody waits longer than allowed.
+// Limits the calls of a plugin host. A call is rejected when too many are being served. Then one call runs at a time for each
+// dataset and target, and a limited number of scripts run at once. No call waits longer than `maxWaitMs`.
 
 import { Busy } from '../../engine/runtime/failure.ts';
 import { Semaphore } from '../../engine/runtime/semaphore.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';
 
 export interface CallGateLimits {
-  /** Scripts at once. */
+  /** Concurrent scripts. */
   readonly maxScripts: number;
-  /** Calls at once, with those that wait or send their body. */
+  /** Concurrent calls, including those that wait or whose body is being received. */
   readonly maxCalls: number;
-  /** Longest wait for a turn. */
+  /** Maximum wait for a turn and a place. */
   readonly maxWaitMs: number;
 }
 
@@ -35,20 +35,23 @@ export class CallGate {
     return this.#scripts.taken;
   }
 
-  /** Somebody has the key's turn, or waits for it. */
+  /** True while a call has the key's turn or waits for it. */
   isTaken(key: string): boolean {
     return this.#keys.has(key);
   }
 
-  /** A place in the house, before the body is read. */
+  /** Takes a place for a call, before its body is read. Throws {@link Busy}. */
   admit(): Disposable {
     if (this.#calls >= this.#limits.maxCalls) throw new Busy(`${this.#calls} calls are being served already`, 5);
     this.#calls++;
     return once(() => this.#calls--);
   }
 
-  /** The key's turn and a place for a script; fails with {@link Busy} when the wait gets too long. */
-  async enter(key: string, signal: AbortSignal): Promise<Disposable> {
+  /**
+   * Takes the key's turn, then a place for a script. Fails with {@link Busy} when that takes too long.
+   * @param begin runs as soon as the call has its turn, while it may still wait for a place
+   */
+  async enter(key: string, signal: AbortSignal, begin?: () => Promise<void>): Promise<Disposable> {
     const { maxWaitMs } = this.#limits;
     using wait = deadline(this.#clock, maxWaitMs, signal, () => new Busy(`no free turn within ${maxWaitMs} ms`, 10));
     const turns = this.#keys.get(key) ?? new Semaphore(1);
@@ -59,6 +62,7 @@ export class CallGate {
     let leave: (() => void) | undefined;
     try {
       leave = await turns.take(wait.signal);
+      await begin?.();
       const free = await this.#scripts.take(wait.signal);
       return once(() => {
         free();

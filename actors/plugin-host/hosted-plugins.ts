@@ -1,24 +1,24 @@
-// The plugins that one host serves, and the install targets they install into: who is meant by a request.
+// The plugins that one host serves and their install targets. Finds those that a request is about.
 
 import { type DataType, DataTypes, type TargetTypes } from '../../engine/model/data-types.ts';
 import type { DatasetType } from '../../engine/model/metadata.ts';
 import { rejected } from '../../engine/runtime/failure.ts';
 
 export interface HostedScript {
-  /** Path, or a name on the scripts' PATH. */
+  /** A path, or a name that is looked up in the scripts' PATH. */
   readonly path: string;
   readonly maxDurationMs: number;
 }
 
 export interface HostedPlugin {
-  /** Key in the configuration; named in logs and metrics. */
+  /** The key in the configuration. It appears in logs and metrics. */
   readonly name: string;
   readonly dataTypes: readonly DataType[];
-  /** Put behind the host's own PATH for scripts. */
+  /** Appended to the host's own PATH for scripts. */
   readonly customPath?: string | undefined;
-  /** Root of the installed files; must exist. */
+  /** Root folder of installed files. It must exist. */
   readonly installRoot: string;
-  /** False gives scripts the final folder, for those that store its path. */
+  /** False: scripts get the final folder, because they store its path. */
   readonly staging: boolean;
   readonly scripts: Readonly<
     Record<'checkCompatibility' | 'dataCleaning' | 'dataInstall' | 'metaUpdate' | 'uninstall', HostedScript>
@@ -26,7 +26,7 @@ export interface HostedPlugin {
   readonly limits?: { readonly cpuSeconds?: number; readonly fileSizeBytes?: number };
 }
 
-/** A data DB as scripts are told of it. */
+/** A data DB as scripts see it. */
 export interface DataDb {
   readonly host: string;
   readonly port: number;
@@ -40,9 +40,9 @@ export interface DataDb {
 export interface HostedTarget extends TargetTypes {
   /** Replaces the site build and the target in the path of installed files. */
   readonly datasetFileRoot?: string | undefined;
-  /** Equal for targets whose `dataDb` is one schema of one database. */
+  /** Equal for targets whose `dataDb` is the same schema of the same database. */
   readonly dataSchema: string;
-  /** May have to ask a directory server. */
+  /** May query a directory server. */
   readonly dataDb: (signal: AbortSignal) => Promise<DataDb>;
 }
 
@@ -58,7 +58,6 @@ export class HostedPlugins {
     this.#types = new DataTypes(types, targets);
   }
 
-  /** The plugin of the type. */
   plugin(type: DatasetType): HostedPlugin {
     return this.#find(type).plugin;
   }
@@ -69,7 +68,9 @@ export class HostedPlugins {
     throw rejected(`install-target '${id}' must be one of ${this.targets.map((one) => one.id).join(', ')}`);
   }
 
-  /** The plugin of the type and a target that accepts it. To take away again, the target may have stopped doing so. */
+  /**
+   * The plugin of the type, and a target that accepts the type. Not for uninstalls: the target may have stopped accepting it.
+   */
   installer(type: DatasetType, targetId: string): { readonly plugin: HostedPlugin; readonly target: HostedTarget } {
     const { plugin, dataType } = this.#find(type);
     const target = this.target(targetId);

@@ -1,37 +1,35 @@
 // One import: unpack, run the script, pack what it wrote (plugin wire protocol, import).
-//   {workspace}/import.zip -> input/ (+ vdi-meta.json) --script--> output/ -> data.zip -> output.zip
+//   payload -> {workspace}/input/ (+ vdi-meta.json) --script--> {workspace}/output/ -> data file
 
 import { rm, writeFile } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import { checkEntryPath, quoteEntry } from '../../engine/archive/entry-path.ts';
 import { fileNameKey, isDesktopJunk, leftOutNote, RESERVED_PREFIX } from '../../engine/model/file-name.ts';
+import type { FileEntry } from '../../engine/model/metadata.ts';
+import type { MetadataDocument } from '../../engine/model/plugin-requests.ts';
 import { quoteBytes } from '../../engine/model/utf8.ts';
-import type { HostReply } from '../../engine/ports/plugin-client.ts';
+import { type CallOutcome, type Imported, validationDocument } from '../../engine/ports/plugin-client.ts';
 import { removeTree } from '../../engine/runtime/files.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Archives } from '../tasks/archives.ts';
+import { invalid, scriptFailure } from './call-outcomes.ts';
 import type { HostedPlugin } from './hosted-plugins.ts';
 import { type ScriptEnvironment, type Scripts, scriptError, splitMessages } from './scripts.ts';
-import {
-  invalid,
-  type MetadataDocument,
-  manifestDocument,
-  scriptFailure,
-  validationDocument,
-} from './wire-documents.ts';
-import { type FoundFile, type FoundFiles, findFiles, type Workspace } from './workspace.ts';
+import { type FoundFile, type FoundFiles, findFiles, type Payload, type Workspace } from './workspace.ts';
 
 const METADATA = 'vdi-meta.json';
-/** Of files that were left out. */
+/** Most names in the note about files that were left out. */
 const MOST_NAMED = 6;
 const DATA_LEVEL = 6;
-/** What is packed already is only stored. */
+/** The data is compressed already. */
 const STORED = 0;
 
 interface ImportCall {
   readonly plugin: HostedPlugin;
   readonly meta: MetadataDocument;
-  /** Holds `import.zip`. */
+  readonly payload: Payload;
+  /** Where the install-ready archive is written. */
+  readonly dataFile: string;
   readonly workspace: Workspace;
   readonly env: ScriptEnvironment;
   readonly limits: ArchiveLimits;
@@ -43,13 +41,13 @@ export async function runImport(
   scripts: Scripts,
   archives: Archives,
   signal: AbortSignal,
-): Promise<HostReply> {
-  const { workspace, plugin } = call;
+): Promise<Imported | CallOutcome> {
+  const { workspace, plugin, payload } = call;
   const input = await workspace.folder('input');
   const output = await workspace.folder('output');
-  const zip = { file: workspace.path('import.zip'), kind: 'zip', dir: input, limits: call.limits } as const;
+  const zip = { file: payload.file, kind: 'zip', dir: input, limits: call.limits } as const;
   const { files: rawUploads, notes } = await archives.unpack(zip, signal);
-  await rm(zip.file);
+  await payload.release();
   if (rawUploads.every((file) => file.name === METADATA)) return invalid(['the upload holds no file']);
   if (rawUploads.some((file) => file.name.startsWith(`${METADATA}/`)))
     return invalid([`the upload has a folder named ${METADATA}, where the metadata go`]);
@@ -66,12 +64,14 @@ export async function runImport(
   if (fault !== undefined) return scriptFailure(scriptError(plugin.scripts.dataCleaning, 0, fault));
   await removeTree(input);
   const leftOut = leftOutNote(left.slice(0, MOST_NAMED), left.length - MOST_NAMED);
-  // Uploads of ours cannot hold it; those of other services may.
+  // Our own uploads cannot contain this name; those of other services may.
   const own = rawUploads.some(({ name }) => name === METADATA)
     ? [`left out: the upload's own ${METADATA}, a reserved name, where the metadata go`]
     : [];
   const lines = [...notes, ...own, ...(leftOut === undefined ? [] : [leftOut]), ...outcome.lines];
-  return packReply(call, archives, { rawUploads, files: found.files, lines }, signal);
+  const data = await packData(call, archives, found.files, signal);
+  const installReady = found.files.map(({ name, size }) => ({ name, size }));
+  return { kind: 'imported', manifest: { rawUploads, installReady }, messages: splitMessages(lines), data };
 }
 
 /** Why the script's output cannot become a dataset's files, and what the plugin's author has to change. */
@@ -104,33 +104,45 @@ function outputFault({ files, others, misnamed }: FoundFiles): string | undefine
   return undefined;
 }
 
-async function packReply(
-  { workspace }: ImportCall,
+async function packData(
+  { workspace, dataFile: file }: ImportCall,
   archives: Archives,
-  result: {
-    readonly rawUploads: readonly { readonly name: string; readonly size: number }[];
-    readonly files: readonly FoundFile[];
-    readonly lines: readonly string[];
-  },
+  files: readonly FoundFile[],
   signal: AbortSignal,
-): Promise<HostReply> {
-  const installReady = result.files.map(({ name, size }) => ({ name, size }));
-  const data = { path: 'data.zip', file: workspace.path('data.zip') };
-  const packed = result.files.map(({ name, file, size }) => ({ path: name, file, size }));
-  const { bytes: size } = await archives.zip(data.file, packed, { level: DATA_LEVEL }, signal);
+): Promise<Imported['data']> {
+  const packed = files.map(({ name, file, size }) => ({ path: name, file, size }));
+  const { bytes } = await archives.zip(file, packed, { level: DATA_LEVEL }, signal);
   await removeTree(workspace.path('output'));
-  const manifest = manifestDocument(result.rawUploads, installReady);
+  return { file, bytes };
+}
+
+// The reply of an import over HTTP: one zip with manifest, messages and data.
+
+/** Packs the reply in the workspace, and removes the data file. */
+export async function packReply(
+  { manifest, messages, data }: Imported,
+  workspace: Workspace,
+  archives: Archives,
+  signal: AbortSignal,
+): Promise<{ readonly file: string; readonly bytes: number }> {
   const parts = [
-    await document(workspace, 'vdi-manifest.json', manifest),
-    await document(workspace, 'warnings.json', validationDocument(true, splitMessages(result.lines))),
-    { ...data, size },
+    await document(workspace, 'vdi-manifest.json', manifestDocument(manifest.rawUploads, manifest.installReady)),
+    await document(workspace, 'warnings.json', validationDocument(true, messages)),
+    { path: 'data.zip', file: data.file, size: data.bytes },
   ];
   const file = workspace.path('output.zip');
   const { bytes } = await archives.zip(file, parts, { level: STORED }, signal);
-  // The caller may take its time: the disk holds the data once meanwhile.
+  // The caller may read slowly. Meanwhile the disk holds the data only once.
   await rm(data.file);
-  return { kind: 'zip', file, bytes };
+  return { file, bytes };
 }
+
+const manifestDocument = (rawUploads: readonly FileEntry[], installReady: readonly FileEntry[]): object => ({
+  rawUploads,
+  installReady,
+  documentFiles: [],
+  dataProperties: [],
+});
 
 async function document(workspace: Workspace, name: string, content: object) {
   const text = JSON.stringify(content);

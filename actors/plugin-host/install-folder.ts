@@ -1,19 +1,21 @@
-// Where a dataset's files stand for the sites, and how they change there. By default the script works in the final folder,
-// and what a failed or cut-off install left there stays until `uninstall` of that dataset has run: plugins keep in it what
-// their uninstall needs. With `staging` a site sees files whole or not at all, and nothing of a failed install is left:
+// Where a dataset's files are for the sites, and how they change there. By default the script works in the final folder. What a
+// failed or interrupted install leaves there stays until `uninstall` of that dataset has run, because plugins keep in it what
+// their uninstall needs. With `staging`, a site sees either all files or none, and nothing of a failed install is left:
 //
-//   install:    (nothing) -> .staging-{id} --script ended well--> .ready-{id} --swap--> {id}
+//   install:    (nothing) -> .staging-{id} --script succeeded--> .ready-{id} --swap--> {id}
 //   swap:       {id}, if any -> deleting-{id}-{time}; .ready-{id} -> {id}; deleting-* removed
-//   copy:       files of another target -> .staging-{id}, then as an install that ended well, with or without `staging`
+//   copy:       files of another target -> .staging-{id}, then like an install that succeeded, with or without `staging`
 //   uninstall:  {id} -> deleting-{id}-{time}, removed
-// From before the script until after the install .owner-{id} names the plugin: hosts of several plugins may share a folder.
-// After a kill a start finishes each swap (.ready-*) of its own plugins and removes the rest.
+// While something is staged or ready, .owner-{id} names the plugin, because hosts of several plugins may share a folder. It is
+// created first and removed last: without it, no attempt has left anything. After a crash, the next start finishes each swap
+// (.ready-*) of its own plugins and removes the rest.
 
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type DatasetId, parseDatasetId, type TargetId } from '../../engine/model/ids.ts';
-import { exists, removeTree } from '../../engine/runtime/files.ts';
+import { codeOf } from '../../engine/runtime/failure.ts';
+import { exists, removeFile, removeTree } from '../../engine/runtime/files.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import type { HostedPlugin, HostedTarget } from './hosted-plugins.ts';
@@ -53,15 +55,26 @@ export class InstallFolder {
     this.staging = join(parent, STAGING + dataset);
   }
 
-  /** Makes the parent and clears what an earlier attempt may have left. The script makes its folder itself. */
-  async prepare(plugin: string): Promise<void> {
+  /** The script creates its own folder in it. */
+  async makeParent(): Promise<void> {
     const made = await mkdir(this.#parent, { recursive: true, mode: 0o750 });
     if (made !== undefined) await settleFolders(made, this.#parent, this.#modes);
+  }
+
+  /** Before anything is staged: creates the parent folder, and removes what an earlier attempt may have left. */
+  async prepare(plugin: string): Promise<void> {
+    try {
+      await writeFile(this.#owner, plugin, { flag: 'wx' });
+      return;
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'EEXIST') throw error;
+    }
+    await this.makeParent();
     await this.discard();
     await writeFile(this.#owner, plugin);
   }
 
-  /** What scripts made may be read by whom it is for, and by nobody else. */
+  /** Sets the modes of files that scripts have written, so that only the intended accounts can read them. */
   async settle(path = this.final): Promise<void> {
     const refused = await settleTree(path, this.#modes);
     if (refused > 0)
@@ -75,7 +88,7 @@ export class InstallFolder {
     return exists(this.final);
   }
 
-  /** The staged tree, if the script made any, takes the place of the old one. */
+  /** Replaces the old tree by the staged one, if the script created one. */
   async commit(): Promise<void> {
     if (!(await exists(this.staging))) return this.remove();
     await this.settle(this.staging);
@@ -83,13 +96,16 @@ export class InstallFolder {
     await this.swap();
   }
 
-  /** Seen whole or not at all; where nothing is installed, nothing will be here. Between `prepare` and `discard`. */
+  /**
+   * All files or none become visible. If nothing is installed at the source, nothing will be here. Between `prepare` and
+   * `discard`.
+   */
   async copyFrom(source: InstallFolder, signal: AbortSignal): Promise<void> {
     if (await source.installed()) await copyTree(source.final, this.staging, signal);
     await this.commit();
   }
 
-  /** The tree that is ready takes the place of the old one, which stays when that fails. */
+  /** Replaces the old tree by the one that is ready. The old one stays if that fails. */
   async swap(): Promise<void> {
     const condemned = await this.#condemn();
     try {
@@ -101,14 +117,14 @@ export class InstallFolder {
     await this.#clear(condemned);
   }
 
-  /** What is staged or ready is given up. */
+  /** Removes what is staged or ready. */
   async discard(): Promise<void> {
     await removeTree(this.staging);
     await removeTree(this.#ready);
-    await rm(this.#owner, { force: true });
+    await removeFile(this.#owner);
   }
 
-  /** Gone at once for the site, then removed; nothing there is fine. */
+  /** Hides the files from the site at once, then removes them. Does nothing if there are none. */
   async remove(): Promise<void> {
     await this.#clear(await this.#condemn());
   }
@@ -124,7 +140,7 @@ export class InstallFolder {
     }
   }
 
-  /** For the site it is gone: what cannot be removed now, since others have files of it open, the next start removes. */
+  /** The site no longer sees it. What cannot be removed now, for example on a network disk, the next start removes. */
   async #clear(condemned: string | undefined): Promise<void> {
     if (condemned === undefined) return;
     await removeTree(condemned).catch((err: unknown) =>
@@ -133,14 +149,14 @@ export class InstallFolder {
   }
 }
 
-// What a kill left in a folder of datasets is finished or removed when a host starts (states: top of this file).
+// When a host starts, it finishes or removes what a crash left in a folder of datasets (states: top of this file).
 
-/** The time holds colons, which no dataset id has: a dataset of such a name is not mistaken for a leftover. */
+/** The time contains colons, which no dataset id does, so no dataset is mistaken for a leftover. */
 const DELETING = /^deleting-.+-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
- * Installations under way of plugins other than those named are left alone: another host may be at work on them. A folder
- * that is not there yet is fine; what cannot be removed is logged and stays.
+ * Leaves installations of other plugins alone, because another host may be working on them. A folder that does not exist yet is
+ * fine. What cannot be removed is logged and stays.
  */
 export async function sweepDatasets(
   parent: string,
@@ -151,7 +167,7 @@ export async function sweepDatasets(
   const names = await readdir(parent).catch(noEntries);
   for (const dataset of datasetsUnderWay(names)) {
     const owner = await readFile(join(parent, OWNER + dataset), 'utf8').catch(() => undefined);
-    // Empty: its writer was killed before it wrote, so before its script.
+    // Empty: its process was killed before it wrote the name, so before the script ran.
     if (owner && !plugins.includes(owner)) continue;
     const folder = new InstallFolder(parent, dataset, clock, log);
     if (names.includes(READY + dataset)) {
@@ -182,14 +198,14 @@ function noEntries(error: NodeJS.ErrnoException): string[] {
   throw error;
 }
 
-// Says of one dataset on one target that nothing of it is installed there: it was uninstalled, or install-data was asked for
-// and its script has not begun. Many plugins read in DATA_FILES what their uninstall has to remove, and fail when it is not
-// there. That is no failure when there is nothing to remove: when the answer to an uninstall was lost in a kill, and when an
-// install was cut off or refused before its script. Of targets that share a data schema, a mark for all of them says that
-// no rows are there: the uninstall of one has removed those of all, and the uninstall of another has nothing to do. Kept on the
-// host's own disk, where a start finds it again.
+// A mark says that nothing of a dataset is installed on a target: it was uninstalled, or an install was requested and its
+// script has not begun. The uninstall of many plugins reads in DATA_FILES what it has to remove, and fails without it. If there
+// is nothing to remove, that is no failure: when the reply to an uninstall was lost in a crash, or when an install was
+// interrupted or refused before its script ran. For targets that share a data schema, a second mark, for all of them, says that
+// there are no rows: the uninstall of one target has removed the rows of all, so the uninstall of another has nothing to do.
+// Marks are on the host's own disk, where it finds them after a restart.
 
-/** Long after whoever asked for the uninstall has stopped asking again. */
+/** Long after the last retry of any uninstall. */
 const KEPT_MS = 90 * 24 * 3600 * 1000;
 
 export class ClearMark {
@@ -203,7 +219,7 @@ export class ClearMark {
     return new ClearMark(dir, target, dataset);
   }
 
-  /** The name is made of what no target id can be. */
+  /** The name cannot be a target id. */
   static ofDataSchema(dir: string, dataSchema: string, dataset: DatasetId): ClearMark {
     const name = createHash('sha256').update(dataSchema).digest('hex');
     return new ClearMark(dir, `.schema-${name}`, dataset);
@@ -214,21 +230,26 @@ export class ClearMark {
   }
 
   async set(): Promise<void> {
-    await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
-    await writeFile(this.#file, '');
+    try {
+      await writeFile(this.#file, '');
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error;
+      await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
+      await writeFile(this.#file, '');
+    }
   }
 
-  /** Before a script begins to install. */
+  /** Called before a script begins to install. */
   async remove(): Promise<void> {
-    await rm(this.#file, { force: true });
+    await removeFile(this.#file);
   }
 }
 
-/** Forgets old marks, so that they do not pile up. */
+/** Removes old marks, so that they do not accumulate. */
 export async function sweepClearMarks(dir: string, clock: Clock): Promise<void> {
   for (const name of await readdir(dir, { recursive: true }).catch(() => [])) {
     const file = join(dir, name);
     const made = await stat(file).catch(() => undefined);
-    if (made?.isFile() && made.mtimeMs < clock.now() - KEPT_MS) await rm(file, { force: true });
+    if (made?.isFile() && made.mtimeMs < clock.now() - KEPT_MS) await removeFile(file);
   }
 }

@@ -1,5 +1,5 @@
-// Who may read what is installed. A dataset may be private: whatever modes scripts gave its files, other accounts of the
-// machine read nothing of it, and a group does, that of the sites.
+// Who may read installed files. A dataset may be private, so whatever modes scripts gave its files, other accounts of the
+// machine cannot read them. One group can: that of the sites.
 
 import { constants } from 'node:fs';
 import { chmod, copyFile, lchown, lstat, mkdir, opendir, readlink, symlink, utimes } from 'node:fs/promises';
@@ -7,16 +7,18 @@ import { dirname, join } from 'node:path';
 import { rejected } from '../../engine/runtime/failure.ts';
 
 export interface InstalledModes {
-  /** Number of the group that what is installed is given to; undefined leaves it to the system. */
+  /** Numeric id of the group that installed files get. Undefined: the system decides. */
   readonly group: number | undefined;
-  /** Every account may read what the group may. */
+  /** Every account may read what the group may read. */
   readonly others: boolean;
 }
 
-/** Folders 0750, files 0640, or less where a script gave less. */
+/** Folders 0750, files 0640, or fewer permissions if the script gave fewer. */
 export const PRIVATE: InstalledModes = { group: undefined, others: false };
 
-/** Returns how many files and folders are somebody else's, whose modes stay. A tree that is not there is fine. */
+/**
+ * Returns how many files and folders belong to another account, so that their modes could not be set. A missing tree is fine.
+ */
 export async function settleTree(path: string, modes: InstalledModes): Promise<number> {
   const found = await lstat(path).catch(absent);
   if (!found) return 0;
@@ -32,7 +34,7 @@ export async function settleTree(path: string, modes: InstalledModes): Promise<n
   return refused;
 }
 
-/** The folders from the first that was made to the last. */
+/** The folders from the first that was created to the last. */
 export async function settleFolders(first: string, last: string, modes: InstalledModes): Promise<void> {
   for (let path = last; path.startsWith(first); path = dirname(path)) await settleOne(path, await lstat(path), modes);
 }
@@ -45,7 +47,7 @@ async function settleOne(path: string, found: Found, { group, others }: Installe
   if (found.isSymbolicLink()) return;
   const mode = Number(found.mode) & 0o7777;
   const ofGroup = mode & 0o050;
-  // What is made in a folder goes to its group where the folder says so.
+  // The set-group-id bit of folders stays: files created in them get their group.
   const wanted = (mode & (found.isDirectory() ? 0o2700 : 0o700)) | ofGroup | (others ? ofGroup >> 3 : 0);
   if (mode !== wanted) await chmod(path, wanted);
 }
@@ -54,13 +56,13 @@ function absent(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;
 }
 
-// Copies a tree that scripts have written: files, folders and links, with their modes and times. Links that lead into the
-// tree by its whole path lead into the copy. Anything else, such as a pipe, is refused.
+// Copies a tree that scripts have written: files, folders and links, with their modes and times. Absolute links into the tree
+// become links into the copy. Anything else, such as a pipe, is refused.
 
-/** A copy may be written to while it is made, and afterwards. */
+/** Folders are writable while they are filled. */
 const OWNER_MAY_ALL = 0o700;
 
-/** `to` must not be there. What is copied when it fails, or is told to end, stays for the caller to remove. */
+/** `to` must not exist. After a failure or an abort, the caller removes what was copied. */
 export async function copyTree(from: string, to: string, signal: AbortSignal): Promise<void> {
   const copy = async (source: string, target: string): Promise<void> => {
     signal.throwIfAborted();

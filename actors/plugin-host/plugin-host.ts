@@ -1,11 +1,19 @@
-// The plugin host apart from HTTP: finds the plugin, waits for the dataset's turn, runs the scripts. The routes call it as
-// http/plugin-host/routes.ts says.
+// The plugin host: finds the plugin of a call, waits for the dataset's turn, runs the scripts. It is called by the routes of
+// http/plugin-host/ and, without HTTP, by the lanes of the same process (local-plugins.ts).
 
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
-import type { HostReply } from '../../engine/ports/plugin-client.ts';
+import type {
+  CallIds,
+  ImportRequest,
+  InstallFilesRequest,
+  InstallRequest,
+  TargetRequest,
+  UninstallRequest,
+} from '../../engine/model/plugin-requests.ts';
+import type { CallOutcome, Imported } from '../../engine/ports/plugin-client.ts';
 import type { ScriptRunner } from '../../engine/ports/script-runner.ts';
 import { Failure, rejected } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
@@ -14,7 +22,7 @@ import type { Clock } from '../../engine/runtime/time.ts';
 import type { Archives } from '../tasks/archives.ts';
 import { CallGate, type CallGateLimits } from './call-gate.ts';
 import { type HostedPlugin, HostedPlugins, type HostedTarget } from './hosted-plugins.ts';
-import { runImport } from './import-call.ts';
+import { packReply, runImport } from './import-call.ts';
 import {
   type InstallCall,
   runInstallData,
@@ -26,33 +34,23 @@ import {
 import { ClearMark, datasetsFolder, InstallFolder, sweepClearMarks, sweepDatasets } from './install-folder.ts';
 import type { InstalledModes } from './installed-tree.ts';
 import { baseEnvironment, importEnvironment, importId, installEnvironment, ScriptMetrics, Scripts } from './scripts.ts';
-import {
-  type CallIds,
-  checkManifestPart,
-  parseImportDetails,
-  parseInstallDetails,
-  parseInstallFilesDetails,
-  parseInstallMetaDetails,
-  parseMetadataPart,
-  parseUninstall,
-} from './wire-documents.ts';
-import { sweepWorkspaces, Workspace } from './workspace.ts';
+import { type Payload, sweepWorkspaces, Workspace } from './workspace.ts';
 
 export interface PluginHostOptions {
   readonly plugins: readonly HostedPlugin[];
   /** Enabled ones only. */
   readonly targets: readonly HostedTarget[];
   readonly siteBuild: string;
-  /** Scratch space of this host alone. */
+  /** Scratch space of this host only. */
   readonly workDir: string;
-  /** What it knows of datasets, to be found again after a kill (install-folder.ts). */
+  /** Where the host records what it must know of datasets after a crash (install-folder.ts). */
   readonly marksDir: string;
-  /** The process's own environment; scripts get the few variables of it that the protocol names. */
+  /** The environment of the process. Scripts get the few of its variables that the protocol lists. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Of the archives that are sent here. */
+  /** Limits of the archives that calls bring. */
   readonly archiveLimits: ArchiveLimits;
   readonly gate: CallGateLimits;
-  /** Who may read what is installed; nobody but owner and group by default. */
+  /** Who may read installed files. By default only their owner and group. */
   readonly installed?: InstalledModes;
 }
 
@@ -79,13 +77,13 @@ export class PluginHost {
     this.#gate = new CallGate(options.gate, parts.clock);
   }
 
-  /** Before the first call: what a kill left behind is finished or cleared. Fails when an install root is missing. */
+  /** Finishes or removes what a crashed process left. Call it before the first call. Fails when an install root is missing. */
   async prepare(): Promise<void> {
     await sweepWorkspaces(this.#options.workDir, this.#parts.log);
     const names = this.#options.plugins.map(({ name }) => name);
     const folders = new Set<string>();
     for (const plugin of this.#options.plugins) {
-      // Made by nobody here: a mount that is missing must not be replaced by a folder of its name.
+      // We do not create it: a missing mount must not be replaced by a folder of the same name.
       if (!(await stat(plugin.installRoot).catch(() => undefined))?.isDirectory())
         throw new Failure('transient', `installRoot '${plugin.installRoot}' of plugin ${plugin.name} is not a folder`);
       for (const target of this.#options.targets) folders.add(datasetsFolder(plugin, target, this.#options.siteBuild));
@@ -98,97 +96,119 @@ export class PluginHost {
     return { calls: this.#gate.calls, scripts: this.#gate.scripts };
   }
 
-  /** Resolves when calls can be worked on: the scratch space is there to be written. */
+  /** Resolves when the scratch space is writable, so that calls can be served. */
   async probe(): Promise<void> {
     await access(this.#options.workDir, constants.W_OK);
   }
 
+  /** Takes a place for a call; throws `Busy`. */
   admit(): Disposable {
     return this.#gate.admit();
   }
 
+  /** @param log of the call; lines about its script get the ids of the call too */
   workspace(log: Logger = this.#parts.log): Promise<Workspace> {
     return Workspace.make(this.#options.workDir, log);
   }
 
-  async import(request: { details: string }, workspace: Workspace, signal: AbortSignal): Promise<HostReply> {
-    const { jobId, meta, ...ids } = parseImportDetails(request.details);
+  async import(
+    request: ImportRequest,
+    workspace: Workspace,
+    files: { readonly payload: Payload; readonly dataFile: string },
+    signal: AbortSignal,
+  ): Promise<Imported | CallOutcome> {
+    const { jobId, meta, dataset } = request;
     const plugin = this.#hosted.plugin(meta.metadata.type);
-    using _turn = await this.#gate.enter(`import ${ids.dataset}`, signal);
+    using _turn = await this.#gate.enter(`import ${dataset}`, signal);
     const env = {
       ...baseEnvironment(this.#options.environment, plugin.customPath),
-      ...importEnvironment(ids.dataset, importId(this.#parts.clock.now(), jobId)),
+      ...importEnvironment(dataset, importId(this.#parts.clock.now(), jobId)),
     };
-    const call = {
-      plugin,
-      meta,
-      workspace,
-      env,
-      limits: this.#options.archiveLimits,
-      log: logOf(workspace, ids, plugin),
-    };
+    const limits = this.#options.archiveLimits;
+    const call = { ...files, plugin, meta, workspace, env, limits, log: logOf(workspace, request, plugin) };
     return await runImport(call, this.#scripts, this.#parts.archives, signal);
   }
 
-  async expectInstall(text: string): Promise<void> {
-    const { target: id, dataset } = parseInstallDetails(text);
+  /** Packs an import's reply for a caller over HTTP. */
+  packReply(
+    imported: Imported,
+    workspace: Workspace,
+    signal: AbortSignal,
+  ): Promise<{ readonly file: string; readonly bytes: number }> {
+    return packReply(imported, workspace, this.#parts.archives, signal);
+  }
+
+  /**
+   * Records that nothing is installed. Called before the payload of an install-data has arrived, which may take long: after a
+   * crash, the dataset is uninstalled although its install never began.
+   */
+  async expectInstall({ target: id, dataset }: TargetRequest): Promise<void> {
     const target = this.#hosted.target(id);
-    // Another call for the dataset knows better.
+    // Another call for the dataset is in progress, and sets or removes the mark itself.
     if (this.#gate.isTaken(turnOf(target, dataset))) return;
-    await ClearMark.ofTarget(this.#options.marksDir, target.id, dataset).set();
+    await this.#clearMark(target, dataset).set();
   }
 
   async installData(
-    request: { details: string; meta: string; manifest: string },
+    request: InstallRequest,
     workspace: Workspace,
+    payload: Payload,
     signal: AbortSignal,
-  ): Promise<HostReply> {
-    const { target, ...ids } = parseInstallDetails(request.details);
-    const meta = parseMetadataPart(request.meta);
-    checkManifestPart(request.manifest);
-    const found = this.#hosted.installer(meta.metadata.type, target);
-    using _turn = await this.#turn(ids, found.target, signal);
-    const call = await this.#installCall(ids, found, workspace, signal);
+  ): Promise<CallOutcome> {
+    const { meta } = request;
+    const found = this.#hosted.installer(meta.metadata.type, request.target);
+    // At once, because a crash may come during each of the waits that follow. Where files are installed, the mark is ignored.
+    const mark = (): Promise<void> => this.#clearMark(found.target, request.dataset).set();
+    using _turn = await this.#turn(request, found.target, signal, mark);
+    const call = await this.#installCall(request, found, workspace, signal);
     const limits = this.#options.archiveLimits;
-    return await runInstallData({ ...call, meta, limits }, this.#scripts, this.#parts.archives, signal);
+    return await runInstallData({ ...call, meta, payload, limits }, this.#scripts, this.#parts.archives, signal);
   }
 
-  async installMeta(request: { details: string }, workspace: Workspace, signal: AbortSignal): Promise<HostReply> {
-    const { target, meta, ...ids } = parseInstallMetaDetails(request.details);
-    const found = this.#hosted.installer(meta.metadata.type, target);
-    using _turn = await this.#turn(ids, found.target, signal);
-    const call = await this.#installCall(ids, found, workspace, signal);
+  /** The workspace's properties folder has the data properties. */
+  async installMeta(request: InstallRequest, workspace: Workspace, signal: AbortSignal): Promise<CallOutcome> {
+    const { meta } = request;
+    const found = this.#hosted.installer(meta.metadata.type, request.target);
+    using _turn = await this.#turn(request, found.target, signal);
+    const call = await this.#installCall(request, found, workspace, signal);
     return await runInstallMeta({ ...call, meta }, this.#scripts, signal);
   }
 
-  async installFiles(request: { details: string }, workspace: Workspace, signal: AbortSignal): Promise<HostReply> {
-    const { target, source, meta, ...ids } = parseInstallFilesDetails(request.details);
+  async installFiles(request: InstallFilesRequest, workspace: Workspace, signal: AbortSignal): Promise<CallOutcome> {
+    const { target, source, meta } = request;
     const found = this.#hosted.installer(meta.metadata.type, target);
     const from = this.#hosted.target(source);
     if (from.dataSchema !== found.target.dataSchema || from.id === found.target.id)
       throw rejected(`source-target '${source}' must be another target with the data schema of '${target}'`);
-    using _turn = await this.#turn(ids, found.target, signal);
-    const call = await this.#installCall(ids, found, workspace, signal);
-    const files = this.#folder(ids.dataset, { plugin: found.plugin, target: from }, call.log);
+    using _turn = await this.#turn(request, found.target, signal);
+    const call = await this.#installCall(request, found, workspace, signal);
+    const files = this.#folder(request.dataset, { plugin: found.plugin, target: from }, call.log);
     return await runInstallFiles({ ...call, meta, source: files }, this.#scripts, signal);
   }
 
-  async uninstallFiles(body: unknown, workspace: Workspace, signal: AbortSignal): Promise<HostReply> {
-    const { target, type, ...ids } = parseUninstall(body);
-    const found = { plugin: this.#hosted.plugin(type), target: this.#hosted.target(target) };
-    using _turn = await this.#turn(ids, found.target, signal);
-    return await runUninstallFiles(await this.#installCall(ids, found, workspace, signal));
+  async uninstallFiles(request: UninstallRequest, workspace: Workspace, signal: AbortSignal): Promise<CallOutcome> {
+    const found = this.#uninstaller(request);
+    using _turn = await this.#turn(request, found.target, signal);
+    return await runUninstallFiles(await this.#installCall(request, found, workspace, signal));
   }
 
-  async uninstall(body: unknown, workspace: Workspace, signal: AbortSignal): Promise<HostReply> {
-    const { target, type, ...ids } = parseUninstall(body);
-    const found = { plugin: this.#hosted.plugin(type), target: this.#hosted.target(target) };
-    using _turn = await this.#turn(ids, found.target, signal);
-    return await runUninstall(await this.#installCall(ids, found, workspace, signal), this.#scripts, signal);
+  async uninstall(request: UninstallRequest, workspace: Workspace, signal: AbortSignal): Promise<CallOutcome> {
+    const found = this.#uninstaller(request);
+    using _turn = await this.#turn(request, found.target, signal);
+    return await runUninstall(await this.#installCall(request, found, workspace, signal), this.#scripts, signal);
   }
 
-  #turn(ids: CallIds, target: HostedTarget, signal: AbortSignal): Promise<Disposable> {
-    return this.#gate.enter(turnOf(target, ids.dataset), signal);
+  /** The target may have stopped accepting the type. */
+  #uninstaller({ type, target }: UninstallRequest): Found {
+    return { plugin: this.#hosted.plugin(type), target: this.#hosted.target(target) };
+  }
+
+  #turn(ids: CallIds, target: HostedTarget, signal: AbortSignal, begin?: () => Promise<void>): Promise<Disposable> {
+    return this.#gate.enter(turnOf(target, ids.dataset), signal, begin);
+  }
+
+  #clearMark(target: HostedTarget, dataset: DatasetId): ClearMark {
+    return ClearMark.ofTarget(this.#options.marksDir, target.id, dataset);
   }
 
   async #installCall(
@@ -209,7 +229,7 @@ export class PluginHost {
       workspace,
       dataset: ids.dataset,
       folder: this.#folder(ids.dataset, { plugin, target }, log),
-      clear: ClearMark.ofTarget(marksDir, target.id, ids.dataset),
+      clear: this.#clearMark(target, ids.dataset),
       noRows: isShared ? ClearMark.ofDataSchema(marksDir, target.dataSchema, ids.dataset) : undefined,
       env: (dataFiles) => ({ ...base, ...installEnvironment(ids.dataset, target.id, dataFiles, db) }),
       log,
@@ -227,7 +247,7 @@ interface Found {
   readonly target: HostedTarget;
 }
 
-/** Targets that share a data schema take turns. */
+/** Calls for targets that share a data schema run one after the other. */
 const turnOf = (target: HostedTarget, dataset: DatasetId): string => `install ${target.dataSchema} ${dataset}`;
 
 const logOf = (workspace: Workspace, ids: CallIds, plugin: HostedPlugin, target?: HostedTarget): Logger =>

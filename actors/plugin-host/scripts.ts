@@ -1,16 +1,18 @@
-// Runs one script of a plugin and says what its end means (plugin wire protocol, exit codes).
+// Runs one script of a plugin and interprets how it ended (plugin wire protocol, exit codes).
 
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
+import type { Validation } from '../../engine/ports/plugin-client.ts';
 import type { ScriptEnd, ScriptRunner } from '../../engine/ports/script-runner.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { DataDb, HostedPlugin, HostedScript } from './hosted-plugins.ts';
-import type { Messages } from './wire-documents.ts';
 
 const REFUSED = 99;
-/** EX_TEMPFAIL of sysexits.h: a disk is full, or something else is wrong that is neither the data's nor the script's fault. */
+/**
+ * EX_TEMPFAIL of sysexits.h: a disk is full, or something else is wrong for which neither the data nor the script is to blame.
+ */
 const LATER = 75;
 
 interface ScriptCall {
@@ -20,7 +22,7 @@ interface ScriptCall {
   readonly cwd: string;
   readonly env: ScriptEnvironment;
   readonly stdin?: Iterable<string>;
-  /** Bound to the call's dataset, event and target. */
+  /** Has the dataset, event and target of the call. */
   readonly log: Logger;
 }
 
@@ -29,12 +31,12 @@ export type ScriptOutcome =
   /** Exit code 99: the script refuses the data. */
   | { readonly kind: 'refused'; readonly lines: readonly string[] }
   | ScriptError
-  /** Exit code 75: to be run again later. */
+  /** Exit code 75: run it again later. */
   | { readonly kind: 'later'; readonly message: string }
-  /** It was not run to its end. */
+  /** It did not run to its end. */
   | { readonly kind: 'failed'; readonly message: string; readonly started: boolean };
 
-/** Another exit code, or an end that breaks the rules: the script is at fault. */
+/** Any other exit code, or a violation of the rules: the script is at fault. */
 export interface ScriptError {
   readonly kind: 'error';
   readonly script: string;
@@ -145,10 +147,10 @@ export const scriptError = (script: HostedScript, exitCode: number, message: str
 export const exitError = (script: HostedScript, exitCode: number): ScriptError =>
   scriptError(script, exitCode, `script ${script.path} ended with exit code ${exitCode}`);
 
-// What scripts find in their environment (plugin wire protocol): a few variables of ours, the dataset, and where to
-// install it. Nothing else of the host's own environment reaches them.
+// The environment of scripts (plugin wire protocol): a few variables of the host, the dataset, and where to install it. They
+// get no other variables of the host.
 
-/** Variables of the host that are passed on when they are set. */
+/** Variables of the host that scripts get if they are set. */
 const PASSED_ON = [
   '_',
   'GUS_HOME',
@@ -167,12 +169,12 @@ const PASSED_ON = [
   'TZ',
 ] as const;
 const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
-/** Import ids count from here. */
+/** Import ids count seconds from here. */
 const IMPORT_EPOCH_MS = Date.UTC(2022, 6, 1);
 
 export type ScriptEnvironment = Readonly<Record<string, string>>;
 
-/** The part that all scripts of a plugin share. */
+/** The variables that all scripts of a plugin get. */
 export function baseEnvironment(
   host: Readonly<Record<string, string | undefined>>,
   customPath: string | undefined,
@@ -185,7 +187,7 @@ export function baseEnvironment(
   return { ...Object.fromEntries(passed), PATH: customPath?.trim() ? `${path}:${customPath.trim()}` : path };
 }
 
-/** Unique per import and fit to be part of a database identifier. */
+/** Unique per import, and usable as a part of a database identifier. */
 export function importId(nowMs: number, jobId: number): string {
   return Math.floor((nowMs - IMPORT_EPOCH_MS) / 1000).toString(36) + jobId.toString(36);
 }
@@ -214,12 +216,12 @@ export function installEnvironment(
   };
 }
 
-// Lines that a script prints are messages for the dataset's owner.
+// The lines that a script prints are messages for the dataset's owner.
 
 const PREFIX = /^(basic|community):(.*)$/;
 
-/** `basic:` and `community:` at the start of a line choose the list; other lines are basic, blank ones nothing. */
-export function splitMessages(lines: readonly string[]): Messages {
+/** The prefixes `basic:` and `community:` select the list. Lines without a prefix are basic. Blank lines are dropped. */
+export function splitMessages(lines: readonly string[]): Validation {
   const basic: string[] = [];
   const community: string[] = [];
   for (const line of lines) {
@@ -230,12 +232,12 @@ export function splitMessages(lines: readonly string[]): Messages {
   return { basic, community };
 }
 
-// How often each kind of script ran, how it ended and how long it took; observed on every path.
+// Counts runs of each kind of script by how they ended, and measures how long they took. Every run is counted, however it ends.
 
 const SCRIPT_KINDS = ['import', 'check_compat', 'install_data', 'install_meta', 'uninstall'] as const;
 type ScriptKind = (typeof SCRIPT_KINDS)[number];
 
-/** `unknown` is any other exit code, a signal included. */
+/** `unknown` is any other exit code, or a signal. */
 type ExitStatus =
   | 'success'
   | 'validation_failure'
@@ -250,7 +252,7 @@ export class ScriptMetrics {
 
   constructor(metrics: Metrics) {
     this.#metrics = metrics;
-    // Made beforehand, so that a scrape shows them before the first script.
+    // Created in advance, so that a scrape shows them before the first script runs.
     for (const kind of SCRIPT_KINDS) {
       this.#executions(kind);
       this.#duration(kind);

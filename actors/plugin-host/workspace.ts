@@ -1,34 +1,42 @@
-// The folders of one call: `workspace` is where its script runs, `properties` holds data properties. Gone afterwards.
+// The folders of one call, which are removed afterwards. The script runs in `workspace`. The folder `properties`, which only
+// some calls need, holds the data properties.
 
 import { lstat, mkdir, mkdtemp, opendir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import { decodeUtf8 } from '../../engine/model/utf8.ts';
+import { codeOf } from '../../engine/runtime/failure.ts';
 import { removeTree } from '../../engine/runtime/files.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 
 const PREFIX = 'call-';
+/** Uploads are private. */
+const ROOT_MODE = 0o700;
+
+/** The archive that a call brings. */
+export interface Payload {
+  /** Path of a zip. */
+  readonly file: string;
+  /** Called when it is unpacked. */
+  readonly release: () => Promise<void> | void;
+}
 
 export class Workspace implements AsyncDisposable {
   readonly #root: string;
+  #properties: Promise<string> | undefined;
   /** Working directory of the script. */
   readonly dir: string;
-  readonly propertiesDir: string;
-
   readonly log: Logger;
 
   private constructor(root: string, log: Logger) {
     this.log = log;
     this.#root = root;
     this.dir = join(root, 'workspace');
-    this.propertiesDir = join(root, 'properties');
   }
 
   static async make(under: string, log: Logger): Promise<Workspace> {
-    await mkdir(under, { recursive: true, mode: 0o700 });
-    const workspace = new Workspace(await mkdtemp(join(under, PREFIX)), log);
+    const workspace = new Workspace(await makeRoot(under), log);
     await mkdir(workspace.dir);
-    await mkdir(workspace.propertiesDir);
     return workspace;
   }
 
@@ -41,14 +49,32 @@ export class Workspace implements AsyncDisposable {
     return this.path(name);
   }
 
+  /** The folder of the data properties. The first call creates it. */
+  properties(): Promise<string> {
+    const path = join(this.#root, 'properties');
+    this.#properties ??= mkdir(path).then(() => path);
+    return this.#properties;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await removeTree(this.#root);
   }
 }
 
-/** Removes the workspaces of a host that was killed; called before the first call. One that cannot be removed stays. */
+async function makeRoot(under: string): Promise<string> {
+  try {
+    return await mkdtemp(join(under, PREFIX));
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    // Something cleaned up the scratch space.
+    await mkdir(under, { recursive: true, mode: ROOT_MODE });
+    return mkdtemp(join(under, PREFIX));
+  }
+}
+
+/** Removes the workspaces of a host that was killed. Called before the first call. A workspace that cannot be removed stays. */
 export async function sweepWorkspaces(under: string, log: Logger): Promise<void> {
-  await mkdir(under, { recursive: true, mode: 0o700 });
+  await mkdir(under, { recursive: true, mode: ROOT_MODE });
   for await (const entry of await opendir(under))
     if (entry.name.startsWith(PREFIX))
       await removeTree(join(under, entry.name)).catch((err: unknown) =>
@@ -63,19 +89,19 @@ export interface FoundFile extends FileEntry {
 
 export interface FoundFiles {
   readonly files: readonly FoundFile[];
-  /** What is neither file nor folder. */
+  /** Everything that is neither a file nor a folder. */
   readonly others: readonly { readonly name: string; readonly isLink: boolean }[];
-  /** Paths that are not UTF-8, as bytes; what is below such a folder is not looked at. */
+  /** Paths that are not UTF-8, as bytes. Folders with such names are not searched. */
   readonly misnamed: readonly Buffer[];
 }
 
-/** Every file below the folder by relative path, sorted. A folder that is gone, or is no folder any more, holds none. */
+/** Every file below the folder by relative path, sorted. None if the folder is gone, or has been replaced by something else. */
 export async function findFiles(dir: string): Promise<FoundFiles> {
   const files: FoundFile[] = [];
   const others: { name: string; isLink: boolean }[] = [];
   const misnamed: Buffer[] = [];
   const visit = async (folder: string): Promise<void> => {
-    // Latin-1 keeps the bytes: as UTF-8, those that are none would come as U+FFFD, which may stand in a name as well.
+    // Latin-1 keeps the bytes. Decoded as UTF-8, invalid bytes would become U+FFFD, which valid names may contain too.
     for await (const entry of await opendir(join(dir, folder), { encoding: 'latin1' as BufferEncoding })) {
       const bytes = Buffer.from(entry.name, 'latin1');
       const text = decodeUtf8(bytes);

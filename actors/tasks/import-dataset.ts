@@ -104,9 +104,16 @@ export async function splitImportReply(
   return { manifest, validation, dataFile, dataBytes };
 }
 
+/** For a manifest that comes without a reply: it is limited all the same. */
+export const demandUsableManifest = (manifest: Manifest): void =>
+  demandSize('vdi-manifest.json', Buffer.byteLength(JSON.stringify(manifest)));
+
+function demandSize(name: string, bytes: number): void {
+  if (bytes > MAX_JSON_BYTES) throw broken(`${name} has ${bytes} bytes; at most ${MAX_JSON_BYTES} are allowed`);
+}
+
 async function readText(entry: ArchiveEntry): Promise<string> {
-  if (entry.size > MAX_JSON_BYTES)
-    throw broken(`${entry.path} has ${entry.size} bytes; at most ${MAX_JSON_BYTES} are allowed`);
+  demandSize(entry.path, entry.size);
   const chunks: Uint8Array[] = [];
   for await (const chunk of entry.body) chunks.push(Buffer.from(chunk));
   const text = decodeDocument(Buffer.concat(chunks));

@@ -1,12 +1,11 @@
 // The tasks that lanes run in worker threads: names, inputs and outputs. Everything here crosses a thread boundary, so it is
 // plain data.
 
-import type { Readable } from 'node:stream';
 import type { UserId } from '../../engine/model/ids.ts';
-import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
+import type { ObjectInfo, ObjectStore, OpenObject } from '../../engine/ports/object-store.ts';
 import type { PluginClient, StreamedFile, Validation } from '../../engine/ports/plugin-client.ts';
 import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
-import { defect, transient } from '../../engine/runtime/failure.ts';
+import { defect, type Failure, transient } from '../../engine/runtime/failure.ts';
 import type { FetchUploadInput, FetchUploadOutput } from './fetch-upload.ts';
 import type { ImportDatasetInput, ImportDatasetOutput } from './import-dataset.ts';
 import type {
@@ -38,7 +37,7 @@ interface TaskRunOptions {
   readonly owner: UserId;
 }
 
-/** How a lane runs a task in a thread. An abort stops the task, gracefully first. */
+/** How a lane runs a task, normally in a thread. An abort stops the task, gracefully first. */
 export interface TaskRunner {
   run<Name extends keyof LaneTasks>(
     name: Name,
@@ -65,30 +64,37 @@ export interface TaskContext {
   readonly signal: AbortSignal;
 }
 
-/** An object that a task streams to a plugin. */
+/** An object that a plugin gets. */
 export interface ObjectFile {
   readonly key: string;
   /** File name that the plugin sees. */
   readonly name: string;
   readonly size: number;
+  readonly etag: string;
 }
 
-export const objectFile = (info: ObjectInfo, name: string): ObjectFile => ({ key: info.key, name, size: info.size });
+export const objectFile = ({ key, size, etag }: ObjectInfo, name: string): ObjectFile => ({ key, name, size, etag });
 
-export function streamed(file: ObjectFile, context: TaskContext): StreamedFile {
-  return {
-    name: file.name,
-    size: file.size,
-    async open(signal): Promise<Readable> {
-      const opened = await context.store.get(file.key, undefined, signal);
-      // It existed a moment ago, so it was replaced or removed since. The next attempt sees the new state.
-      if (!opened || opened.info.size !== file.size) {
-        opened?.body.destroy();
-        throw transient(`object ${file.key} changed while it was read`);
-      }
-      return opened.body;
-    },
-  };
+/** Fails when it is no longer the object that the lane has seen. */
+export async function openObject(
+  { key, size, etag }: ObjectFile,
+  store: Pick<ObjectStore, 'get'>,
+  signal: AbortSignal,
+): Promise<OpenObject> {
+  const opened = await store.get(key, undefined, signal);
+  // It existed a moment ago, so it was replaced or removed since. The next attempt sees the new state.
+  if (!opened || opened.info.size !== size || opened.info.etag !== etag) {
+    opened?.body.destroy();
+    throw changedWhileRead(key);
+  }
+  return opened;
+}
+
+export const changedWhileRead = (key: string): Failure => transient(`object ${key} changed while it was read`);
+
+export function streamed(file: ObjectFile, { store }: Pick<TaskContext, 'store'>): StreamedFile {
+  const { name, size } = file;
+  return { name, size, open: async (signal) => (await openObject(file, store, signal)).body };
 }
 
 export function pluginOf(context: TaskContext, plugin: string): PluginClient {

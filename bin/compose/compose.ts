@@ -22,12 +22,12 @@ import type { ChildStatus } from '../../engine/runtime/supervisor.ts';
 import { AuditTrail } from '../../http/kernel/pipeline/audit-trail.ts';
 import { openAccess } from './access-database.ts';
 import { accessService } from './access-service.ts';
-import { authSettings, type FrontEnd } from './front-end.ts';
+import { authSettings } from './front-end.ts';
 import { type Handler, handler } from './handler.ts';
 import { installerFrontEnd, partsCheck, pluginChecks, watchedDependencies } from './installer-front-end.ts';
 import type { LiveSettings } from './live-settings.ts';
 import { type CoreParts, dataTypes, openCore, urlUploads } from './open-core.ts';
-import { callsAtOnce, pluginHost } from './plugin-host.ts';
+import { callingLocally, callsAtOnce, pluginHost } from './plugin-host.ts';
 import { reportService } from './report-service.ts';
 import { storeData } from './store-reader.ts';
 import { dependencyWatch, diskWatch, writtenFolders } from './watch-dependencies.ts';
@@ -107,7 +107,7 @@ export async function compose(
     adminListener: adminListener && { host: adminListener.bindHost, port: adminListener.port },
   };
   const auth = await authSettings(containerCore, core.accounts, clock, log);
-  const host: FrontEnd | undefined =
+  const host =
     configuration.pluginHost && hosted.length > 0
       ? await pluginHost(
           configuration,
@@ -173,7 +173,11 @@ export async function compose(
       ...(reports?.children ?? []),
       ...topology({
         ...core,
-        tasks: threads.tasks,
+        tasks: host
+          ? callingLocally(threads.tasks, host.host, configuration, data.plugins, {
+              ...{ store: core.uncountedStore, room, clock, log },
+            })
+          : threads.tasks,
         breakers,
         hosted: configuration.pluginHost && { plugins: hosted, scripts: callsAtOnce(configuration.pluginHost) },
         types,

@@ -5,8 +5,11 @@ import { join } from 'node:path';
 import type { CallGateLimits } from '../../actors/plugin-host/call-gate.ts';
 import type { HostedPlugin, HostedTarget } from '../../actors/plugin-host/hosted-plugins.ts';
 import { type InstalledModes, PRIVATE } from '../../actors/plugin-host/installed-tree.ts';
+import type { CallName } from '../../actors/plugin-host/local-call.ts';
+import { type LocalPluginsOptions, withLocalPlugins } from '../../actors/plugin-host/local-plugins.ts';
 import { PluginHost } from '../../actors/plugin-host/plugin-host.ts';
 import type { Archives } from '../../actors/tasks/archives.ts';
+import type { TaskRunner } from '../../actors/tasks/task-map.ts';
 import {
   type Configuration,
   dataSchemaOf,
@@ -14,17 +17,19 @@ import {
   type PluginConfiguration,
 } from '../../config/configuration.ts';
 import type { PluginHostConfiguration } from '../../config/schema/plugins.ts';
+import { callMs } from '../../engine/adapters/plugins/plugin-http.ts';
 import { ChildProcessRunner } from '../../engine/adapters/scripts/child-process.ts';
 import { endLeftoverScripts } from '../../engine/adapters/scripts/child-process-records.ts';
 import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
 import type { Directory } from '../../engine/ports/directory.ts';
-import { Failure } from '../../engine/runtime/failure.ts';
+import { defect, Failure } from '../../engine/runtime/failure.ts';
 import { scriptSpawner } from '../../engine/runtime/program-files.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
 import { type BuildManifest, pluginRoutes } from '../../http/plugin-host/routes.ts';
 import { VERSION } from '../cli/version.ts';
 import { openDirectory, targetConnection } from './databases.ts';
 import { type FrontEnd, type FrontEndParts, frontEnd, noUsers } from './front-end.ts';
+import type { ThreadData } from './worker-threads.ts';
 
 interface PluginHostSettings {
   /** Keys of the plugins that it serves. */
@@ -50,13 +55,18 @@ export const SCRIPT_PATHS = {
   uninstall: '/opt/longshore/bin/uninstall',
 } as const;
 
+/** A plugin host, and the front end that serves it over HTTP. */
+interface ServedHost extends FrontEnd {
+  readonly host: PluginHost;
+}
+
 export async function pluginHost(
   configuration: HostSections,
   settings: PluginHostSettings,
   archives: Archives,
   parts: FrontEndParts,
   scope: Scope,
-): Promise<FrontEnd> {
+): Promise<ServedHost> {
   const { clock, log, metrics } = parts;
   const { installer } = configuration;
   const { workspace } = settings;
@@ -86,7 +96,7 @@ export async function pluginHost(
     { runner, archives, metrics, clock, log },
   );
   await host.prepare();
-  return frontEnd(
+  const front = await frontEnd(
     configuration.containerCore,
     {
       name: 'pluginHost',
@@ -104,7 +114,58 @@ export async function pluginHost(
     },
     parts,
   );
+  return { ...front, host };
 }
+
+/** The tasks that call a plugin, by the name of the call in the protocol. */
+const CALLS = {
+  'import-dataset': 'import',
+  'install-data': 'installData',
+  'install-meta': 'installMeta',
+  'install-files': 'installFiles',
+  uninstall: 'uninstall',
+  'uninstall-files': 'uninstallFiles',
+} as const satisfies Record<CallName, Parameters<typeof callMs>[1]>;
+
+/** Calls plugins of the host without HTTP, if their configured address is the host's own address on this machine. */
+export function callingLocally(
+  tasks: TaskRunner,
+  host: PluginHost,
+  configuration: Pick<Configuration, 'pluginHost' | 'containerCore' | 'installer'>,
+  plugins: ThreadData['plugins'],
+  parts: Pick<LocalPluginsOptions, 'store' | 'room' | 'clock' | 'log'>,
+): TaskRunner {
+  const byKey = new Map(plugins.map((plugin) => [plugin.key, plugin]));
+  return withLocalPlugins(tasks, {
+    ...parts,
+    host,
+    plugins: calledLocally(configuration),
+    log: parts.log.child({ actor: 'pluginHost' }),
+    limitMs(plugin, call) {
+      const options = byKey.get(plugin);
+      if (!options) throw defect(`no plugin ${plugin}`);
+      return callMs(options, CALLS[call]);
+    },
+  });
+}
+
+/** Keys of the plugins that this process serves to itself. Another address may lead to another process. */
+export function calledLocally({
+  pluginHost,
+  containerCore,
+  installer,
+}: Pick<Configuration, 'pluginHost'> & {
+  readonly containerCore: Pick<Configuration['containerCore'], 'ports'>;
+  readonly installer: Pick<Configuration['installer'], 'plugins'>;
+}): readonly string[] {
+  const here = new Set([...LOOPBACK, ...(pluginHost ? [pluginHost.bindHost] : [])]);
+  return (pluginHost?.inProcess ?? []).filter((key) => {
+    const server = installer.plugins[key]?.server;
+    return server !== undefined && server.port === containerCore.ports.pluginHost && here.has(server.host);
+  });
+}
+
+const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
 
 /** Without the section, which `longshore plugin` does not require, the schema's defaults apply. */
 function gateOf(settings: PluginHostConfiguration | undefined): CallGateLimits {

@@ -111,7 +111,7 @@ export const pluginHost = section('Runs plugin scripts behind the plugin protoco
     ),
   ),
   inProcess: list(
-    'Plugins that `serve` hosts itself, on port `containerCore.ports.pluginHost`.',
+    'Plugins that `serve` hosts itself, on port `containerCore.ports.pluginHost`. If `plugins.*.server` is this port on this machine, its lanes call them without HTTP.',
     text('Key of a plugin.'),
     {
       uniqueItems: true,

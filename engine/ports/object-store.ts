@@ -106,6 +106,11 @@ export interface ObjectStore {
   /** Undefined when there is no such object. */
   get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<OpenObject | undefined>;
   head(key: string, signal: AbortSignal): Promise<ObjectInfo | undefined>;
+  /**
+   * Where the object is, if the store keeps objects as files on this machine. Read only. The file never changes, but the key may
+   * have another file at any time, or none: if `head` returns the same etag before and after a read, its object was read.
+   */
+  localFile?(key: string): string;
   /** Every object below the prefix in byte order of keys, in constant memory. `after` skips keys up to and including it. */
   list(prefix: string, options: { readonly after?: string }, signal: AbortSignal): AsyncIterable<ObjectInfo>;
   /**
@@ -129,4 +134,4 @@ export interface ObjectStore {
 }
 
 /** The reading half, which worker threads open for themselves. */
-export type ObjectReader = Pick<ObjectStore, 'get' | 'head' | 'list'>;
+export type ObjectReader = Pick<ObjectStore, 'get' | 'head' | 'list' | 'localFile'>;

@@ -3,7 +3,7 @@
 
 import type { Readable } from 'node:stream';
 import type { DatasetId, TargetId } from '../model/ids.ts';
-import type { DatasetMetadata, DatasetType } from '../model/metadata.ts';
+import type { DatasetMetadata, DatasetType, Manifest } from '../model/metadata.ts';
 import type { Traceparent } from '../model/traceparent.ts';
 
 export interface PluginCall {
@@ -124,15 +124,40 @@ export const PLUGIN_STATUS = {
   serverError: 500,
 } as const;
 
-export type HostReply =
-  | { readonly kind: 'zip'; readonly file: string; readonly bytes: number }
-  | { readonly kind: 'json'; readonly status: number; readonly body: object }
-  /** A script ran and nothing came of it. The caller should call again. */
-  | { readonly kind: 'later'; readonly message: string }
-  | { readonly kind: 'empty' };
+/** How a call ended that a plugin host of ours served. */
+export type CallOutcome =
+  /** Success of a call that has no messages. */
+  | { readonly kind: 'done' }
+  | { readonly kind: 'valid' | 'invalid'; readonly messages: Validation }
+  | { readonly kind: 'missing-dependency'; readonly lines: readonly string[] }
+  /** The script failed, or broke the rules. */
+  | { readonly kind: 'script-error'; readonly script: string; readonly exitCode: number; readonly message: string }
+  /** The script was not run to its end. */
+  | { readonly kind: 'server-error'; readonly message: string }
+  /** A script ran and achieved nothing. The caller should call again. */
+  | { readonly kind: 'later'; readonly message: string };
+
+/** Messages as the protocol writes them. */
+export const validationDocument = (isValid: boolean, messages: Validation): object => ({
+  isValid,
+  basicValidation: messages.basic,
+  communityValidation: messages.community,
+});
+
+/** What an import produced. */
+export interface Imported {
+  readonly kind: 'imported';
+  readonly manifest: Manifest;
+  readonly messages: Validation;
+  /** The install-ready archive. */
+  readonly data: { readonly file: string; readonly bytes: number };
+}
 
 /** Highest id of an import job; the lowest is 0. */
 export const MAX_JOB_ID = 65_535;
+
+/** It only distinguishes imports within one second (VDI_IMPORT_ID), so the low bits of an increasing number suffice. */
+export const jobIdOf = (eventId: number): number => eventId % (MAX_JOB_ID + 1);
 
 /**
  * Response header of a 503: a script ran before the call failed for lack of a resource, so part of its work may be in the

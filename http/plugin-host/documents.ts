@@ -1,4 +1,4 @@
-// What the calls of the plugin protocol take and answer, for the documentation at /api.
+// Request and response bodies of the plugin protocol, for the documentation at /api.
 
 import { DATASET_ID_TEXT } from '../../engine/model/ids.ts';
 import { MAX_JOB_ID } from '../../engine/ports/plugin-client.ts';
@@ -117,7 +117,7 @@ export const IMPORTED: RouteResponse = {
   contentType: 'application/zip',
 };
 
-/** Of every call that runs a script. */
+/** Responses of every call. */
 export const COMMON = {
   400: problem('Not a request of the protocol'),
   401: problem('The token is missing or wrong'),

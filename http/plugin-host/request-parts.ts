@@ -1,4 +1,5 @@
-// The parts of a plugin call's multipart body: documents in memory under a bound, files straight into the workspace.
+// Reads the parts of a plugin call's multipart body: documents into memory, up to a limit, and files directly into the
+// workspace.
 
 import { createWriteStream } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -11,25 +12,25 @@ import { readBytes } from '../kernel/bodies/body.ts';
 import { type MultipartPart, readMultipart } from '../kernel/bodies/multipart.ts';
 import { badRequest, HttpError } from '../kernel/pipeline/errors.ts';
 
-/** Of a document, such as the metadata. */
+/** Maximum size of a document, such as the metadata. */
 export const DOCUMENT_BYTES = 1024 * 1024;
 const PARTS = 1_000;
 
 interface PartsWanted<Name extends string> {
-  /** Parts of JSON; each must come exactly once. */
+  /** Names of the JSON parts. Each must come exactly once. */
   readonly documents: readonly Name[];
-  /** Documents may be sent as file parts too; the import call never allowed it, and refuses files it does not know. */
+  /** True for import, which accepts no document as a file part and no unknown file. Other calls accept both. */
   readonly strict: boolean;
-  /** Hears of each document as soon as it is there, before the parts that follow. */
+  /** Called with each document as soon as it has been read, before the parts that follow. */
   readonly onDocument?: (name: Name, text: string) => Promise<void>;
-  /** Where `payload` goes; it must come exactly once. */
+  /** Path for `payload`, which must come exactly once. */
   readonly payloadFile?: string;
   readonly maxPayloadBytes: number;
-  /** Where `dataProperties` go, by their file names; absent = they are skipped. */
+  /** Folder for `dataProperties`, each under its file name. Absent: they are skipped. */
   readonly propertiesDir?: string;
 }
 
-/** Texts of the documents by name. */
+/** Returns the texts of the documents by name. */
 export async function readParts<const Name extends string>(
   request: IncomingMessage,
   wanted: PartsWanted<Name>,
@@ -57,7 +58,7 @@ export async function readParts<const Name extends string>(
       await saveFile(part.body, join(wanted.propertiesDir, fileName), wanted.maxPayloadBytes, name, signal);
     } else if (wanted.strict && part.fileName !== undefined) throw badRequest(`part '${name}' is not known`);
   };
-  // Who has gone away already would never be heard of again.
+  // A client that has already disconnected would send neither data nor an end.
   signal.throwIfAborted();
   await readMultipart(request, { parts: PARTS, fieldBytes: DOCUMENT_BYTES }, onPart, signal);
   const missing = wanted.documents.find((name) => !documents.has(name));
@@ -94,6 +95,6 @@ async function saveFile(
   await pipeline(body, limited, createWriteStream(file, { flags: 'wx' }), { signal });
 }
 
-/** Of the wire protocol, whose codes are its own. */
+/** 413, because the plugin wire protocol has its own codes. */
 const partTooLarge = (part: string, maxBytes: number): HttpError =>
   new HttpError('bad-request', `part '${part}' is larger than ${maxBytes} bytes`, { code: 413 });

@@ -1,11 +1,16 @@
-// The plugin wire protocol over HTTP. Answers in the protocol's own codes: 418, 420, 555 beside the common ones.
+// The plugin wire protocol over HTTP. Besides the common status codes, it has its own: 418, 420, 555.
 
 import { createReadStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { type HostReply, PLUGIN_STATUS, SCRIPT_RAN } from '../../engine/ports/plugin-client.ts';
+import {
+  type CallOutcome,
+  SCRIPT_RAN,
+  PLUGIN_STATUS as STATUS,
+  validationDocument,
+} from '../../engine/ports/plugin-client.ts';
 import type { DiskRoom } from '../../engine/ports/storage-room.ts';
 import { Busy, Failure, kindOf, messageOf } from '../../engine/runtime/failure.ts';
-import type { Logger } from '../../engine/runtime/log.ts';
 import { readJson } from '../kernel/bodies/body.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { HttpError, unavailable } from '../kernel/pipeline/errors.ts';
@@ -22,6 +27,15 @@ import {
   UNINSTALL_BODY,
   VALIDATION,
 } from './documents.ts';
+import type { CallWorkspace, HostedCalls, Payload } from './hosted-calls.ts';
+import {
+  parseImport,
+  parseInstallData,
+  parseInstallFiles,
+  parseInstallMeta,
+  parseTarget,
+  parseUninstall,
+} from './request-documents.ts';
 import { DOCUMENT_BYTES, readParts } from './request-parts.ts';
 
 export interface BuildManifest {
@@ -35,18 +49,19 @@ export interface BuildManifest {
 }
 
 export interface PluginRoutesOptions {
-  /** Needed by every call that changes something; absent = none is. */
+  /** Required by every call that changes something. Absent: no token is required. */
   readonly token?: string | undefined;
-  /** Of one payload or data properties file. */
+  /** Maximum size of a payload, and of a data properties file. */
   readonly maxPayloadBytes: number;
   readonly build: BuildManifest;
-  /** Of the disks that scripts write to; absent = there is always room. */
+  /** Free space of the disks that scripts write to. Absent: it is not checked. */
   readonly room?: DiskRoom | undefined;
 }
 
 const RETRY_SECONDS = 30;
 
-type Call = (context: RequestContext, workspace: CallWorkspace, signal: AbortSignal) => Promise<HostReply>;
+type Reply = CallOutcome | { readonly kind: 'zip'; readonly file: string; readonly bytes: number };
+type Call = (context: RequestContext, workspace: CallWorkspace, signal: AbortSignal) => Promise<Reply>;
 
 export function pluginRoutes(host: HostedCalls, options: PluginRoutesOptions): readonly Route[] {
   const { maxPayloadBytes, build } = options;
@@ -77,9 +92,13 @@ export function pluginRoutes(host: HostedCalls, options: PluginRoutesOptions): r
       IMPORT_BODY,
       { 200: IMPORTED, 418: VALIDATION },
       async ({ request }, workspace, signal) => {
-        const payloadFile = workspace.path('import.zip');
-        const parts = { documents: ['details'], strict: true, payloadFile, maxPayloadBytes } as const;
-        return host.import(await readParts(request, parts, signal), workspace, signal);
+        const payload = payloadAt(workspace.path('import.zip'));
+        const parts = { documents: ['details'], strict: true, payloadFile: payload.file, maxPayloadBytes } as const;
+        const { details } = await readParts(request, parts, signal);
+        const files = { payload, dataFile: workspace.path('data.zip') };
+        const outcome = await host.import(parseImport(details), workspace, files, signal);
+        if (outcome.kind !== 'imported') return outcome;
+        return { kind: 'zip', ...(await host.packReply(outcome, workspace, signal)) };
       },
     ),
     post(
@@ -88,15 +107,16 @@ export function pluginRoutes(host: HostedCalls, options: PluginRoutesOptions): r
       'Install the files of a dataset into a target',
       INSTALL_DATA_BODY,
       { 200: VALIDATION, 418: VALIDATION, 420: MISSING_DEPENDENCY },
-      async ({ request }, workspace, signal) => {
-        const payloadFile = workspace.path('install-ready.zip');
+      async (context, workspace, signal) => {
+        const payload = payloadAt(workspace.path('install-ready.zip'));
         const documents = ['details', 'meta', 'manifest'] as const;
         const onDocument = async (name: string, text: string): Promise<void> => {
-          // The data may take long, and a kill may come meanwhile.
-          if (name === 'details') await host.expectInstall(text);
+          // Receiving the data may take long, and this process may be killed meanwhile.
+          if (name === 'details') await host.expectInstall(parseTarget(text));
         };
-        const parts = { documents, strict: false, payloadFile, maxPayloadBytes, onDocument };
-        return host.installData(await readParts(request, parts, signal), workspace, signal);
+        const parts = { documents, strict: false, payloadFile: payload.file, maxPayloadBytes, onDocument };
+        const request = parseInstallData(await readParts(context.request, parts, signal));
+        return host.installData(request, workspace, payload, signal);
       },
     ),
     post(
@@ -106,39 +126,41 @@ export function pluginRoutes(host: HostedCalls, options: PluginRoutesOptions): r
       INSTALL_META_BODY,
       { 200: { description: 'Installed' }, 418: VALIDATION },
       async ({ request }, workspace, signal) => {
-        const { propertiesDir } = workspace;
+        const propertiesDir = await workspace.properties();
         const parts = { documents: ['details'], strict: false, propertiesDir, maxPayloadBytes } as const;
-        return host.installMeta(await readParts(request, parts, signal), workspace, signal);
+        const { details } = await readParts(request, parts, signal);
+        return host.installMeta(parseInstallMeta(details), workspace, signal);
       },
     ),
     post(
       '/install/files',
       'installFiles',
-      'Bring the files of a dataset to a target from another one whose rows both share',
+      'Copy the files of a dataset to a target from another one that shares its rows',
       INSTALL_FILES_BODY,
       { 200: VALIDATION, 420: MISSING_DEPENDENCY },
       async ({ request }, workspace, signal) => {
         const parts = { documents: ['details'], strict: false, maxPayloadBytes } as const;
-        return host.installFiles(await readParts(request, parts, signal), workspace, signal);
+        const { details } = await readParts(request, parts, signal);
+        return host.installFiles(parseInstallFiles(details), workspace, signal);
       },
     ),
     post(
       '/uninstall/files',
       'uninstallFiles',
-      'Take the files of a dataset away from a target, and leave the rows to another one',
+      'Remove the files of a dataset from a target, and leave the rows to another one',
       UNINSTALL_BODY,
       { 200: { description: 'Removed, or was not installed' } },
       async ({ request }, workspace, signal) =>
-        host.uninstallFiles(await readJson(request, DOCUMENT_BYTES), workspace, signal),
+        host.uninstallFiles(parseUninstall(await readJson(request, DOCUMENT_BYTES)), workspace, signal),
     ),
     post(
       '/uninstall',
       'uninstallDataset',
-      'Take a dataset away from a target',
+      'Remove a dataset from a target',
       UNINSTALL_BODY,
       { 200: { description: 'Removed, or was not installed' } },
       async ({ request }, workspace, signal) =>
-        host.uninstall(await readJson(request, DOCUMENT_BYTES), workspace, signal),
+        host.uninstall(parseUninstall(await readJson(request, DOCUMENT_BYTES)), workspace, signal),
     ),
     {
       method: 'GET',
@@ -164,7 +186,7 @@ async function serve(
     await using workspace = await host.workspace(context.log);
     const reply = await call(context, workspace, context.signal).catch((error: unknown) => failed(context, error));
     if (reply.kind === 'later') throw lacking(context, reply.message);
-    const lack = await lackBehind(reply, room);
+    const lack = isFailure(reply) ? await room?.lack() : undefined;
     if (lack !== undefined) throw lacking(context, lack);
     await send(context, reply);
   } catch (error) {
@@ -172,31 +194,39 @@ async function serve(
   }
 }
 
-/** What fails while a disk is full is the disk's fault, whatever a script says of its data: the caller tries again. */
-async function lackBehind(reply: HostReply, room: DiskRoom | undefined): Promise<string | undefined> {
-  return reply.kind === 'json' && reply.status !== PLUGIN_STATUS.ok ? room?.lack() : undefined;
-}
+/** A call that fails while a disk is full fails because of the disk, whatever a script says of its data. The caller retries. */
+const isFailure = ({ kind }: Reply): boolean => kind !== 'done' && kind !== 'valid' && kind !== 'zip';
 
-/** The caller must not take this 503 for a call that did nothing. */
+/** Something ran, so the caller must not take this 503 for a call that did nothing. */
 function lacking(context: RequestContext, lack: string): HttpError {
   context.response.setHeader(SCRIPT_RAN, 'true');
   return unavailable(lack, RETRY_SECONDS);
 }
 
-/** The caller is told what went wrong here: it is a service of ours, not a user. */
-function failed(context: RequestContext, error: unknown): HostReply {
+/** The caller is a service of ours and not a user, so the reply says what went wrong. */
+function failed(context: RequestContext, error: unknown): CallOutcome {
   if (error instanceof HttpError || error instanceof Busy || context.signal.aborted) throw error;
   if (error instanceof Failure && kindOf(error) === 'rejected') throw error;
   context.log.error({ err: error }, 'plugin call failed');
-  return { kind: 'json', status: PLUGIN_STATUS.serverError, body: { message: messageOf(error) } };
+  return { kind: 'server-error', message: messageOf(error) };
 }
 
-async function send(context: RequestContext, reply: Exclude<HostReply, { kind: 'later' }>): Promise<void> {
+async function send(context: RequestContext, reply: Exclude<Reply, { kind: 'later' }>): Promise<void> {
   switch (reply.kind) {
-    case 'empty':
+    case 'done':
       return context.empty(200);
-    case 'json':
-      return context.json(reply.status, reply.body);
+    case 'valid':
+      return context.json(STATUS.ok, validationDocument(true, reply.messages));
+    case 'invalid':
+      return context.json(STATUS.invalid, validationDocument(false, reply.messages));
+    case 'missing-dependency':
+      return context.json(STATUS.missingDependency, { warnings: reply.lines });
+    case 'script-error': {
+      const { script, exitCode, message } = reply;
+      return context.json(STATUS.scriptError, { script, 'exit-code': exitCode, message });
+    }
+    case 'server-error':
+      return context.json(STATUS.serverError, { message: reply.message });
     case 'zip': {
       const { response } = context;
       response.writeHead(200, { 'content-type': 'application/zip', 'content-length': reply.bytes });
@@ -207,42 +237,4 @@ async function send(context: RequestContext, reply: Exclude<HostReply, { kind: '
   }
 }
 
-// What the routes need of the plugin host that runs behind them (actors/plugin-host/plugin-host.ts).
-
-/** The folders of one call. Disposing removes them. */
-interface CallWorkspace extends AsyncDisposable {
-  /** Where the data properties of the call are written. */
-  readonly propertiesDir: string;
-  /** A path in the working directory of the script. */
-  path(...parts: readonly string[]): string;
-}
-
-/** Calls fail as `rejected` if the request is wrong, and with `Busy` if they wait too long for their turn. */
-interface HostedCalls {
-  /** A place for one call, taken before its body is read; throws `Busy`. */
-  admit(): Disposable;
-  /** @param log of the request: what scripts say is logged with its ids */
-  workspace(log?: Logger): Promise<CallWorkspace>;
-  /** The workspace holds `import.zip`. */
-  import(request: { readonly details: string }, workspace: CallWorkspace, signal: AbortSignal): Promise<HostReply>;
-  /** Called with the details of an install-data before its data has arrived: nothing of it has begun yet. */
-  expectInstall(details: string): Promise<void>;
-  /** The workspace holds `install-ready.zip`. */
-  installData(
-    request: { readonly details: string; readonly meta: string; readonly manifest: string },
-    workspace: CallWorkspace,
-    signal: AbortSignal,
-  ): Promise<HostReply>;
-  /** The workspace's properties folder holds the data properties. */
-  installMeta(request: { readonly details: string }, workspace: CallWorkspace, signal: AbortSignal): Promise<HostReply>;
-  /** Copies files from a target that shares the rows. */
-  installFiles(
-    request: { readonly details: string },
-    workspace: CallWorkspace,
-    signal: AbortSignal,
-  ): Promise<HostReply>;
-  /** @param body parsed JSON */
-  uninstall(body: unknown, workspace: CallWorkspace, signal: AbortSignal): Promise<HostReply>;
-  /** Removes files only: another target shares the rows. @param body parsed JSON */
-  uninstallFiles(body: unknown, workspace: CallWorkspace, signal: AbortSignal): Promise<HostReply>;
-}
+const payloadAt = (file: string): Payload => ({ file, release: () => rm(file) });

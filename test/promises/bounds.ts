@@ -152,7 +152,7 @@ export const BOUNDS: readonly PromiseRow[] = [
       },
       {
         file: 'test/actors/plugin-host/call-gate.test.ts',
-        test: 'nobody waits longer than allowed, and who gives up leaves no trace',
+        test: 'no call waits longer than allowed, and an aborted wait leaves no trace',
       },
     ],
   },

@@ -64,6 +64,10 @@ export class DirectoryReader implements ObjectReader {
     return statObject(key, path);
   }
 
+  localFile(key: string): string {
+    return objectPath(this.#objects, key);
+  }
+
   async *list(
     prefix: string,
     options: { readonly after?: string },

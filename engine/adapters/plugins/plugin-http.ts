@@ -6,10 +6,12 @@ import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
+import { pluginMetadata } from '../../model/plugin-metadata.ts';
 import { passedOn } from '../../model/traceparent.ts';
 import {
   type ImportReply,
   type InstallReply,
+  jobIdOf,
   type PluginCall,
   type PluginClient,
   type PluginFailure,
@@ -36,7 +38,6 @@ import {
   type MultipartBody,
   multipartBody,
   type Part,
-  pluginMetadata,
   propertiesPart,
   uninstallBody,
 } from './plugin-http-requests.ts';
@@ -85,6 +86,13 @@ export interface PluginHttpOptions {
   readonly maxReplyBytes?: number;
 }
 
+/** How long a call may take: its scripts, and the margin as it is now. */
+export const callMs = (options: Pick<PluginHttpOptions, 'scriptMs' | 'times'>, name: keyof typeof PATHS): number =>
+  Math.min(options.scriptMs[SCRIPTS_OF[name]] + timesOf(options).marginMs, LONGEST_MS);
+
+const timesOf = ({ times }: Pick<PluginHttpOptions, 'times'>): CallTimes =>
+  times instanceof SharedArrayBuffer ? readTimes(times) : { ...TIMES, ...times };
+
 interface Answer {
   readonly code: number;
   /** A script ran although the call failed. */
@@ -99,15 +107,13 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
   constructor(options: PluginHttpOptions) {
     this.#options = options;
     this.#agent = new Agent({
-      connect: (to, done) => buildConnector({ timeout: this.#times.connectMs })(to, done),
+      connect: (to, done) => buildConnector({ timeout: timesOf(options).connectMs })(to, done),
       pipelining: 0,
     });
   }
 
   import: PluginClient['import'] = (call, signal) => {
-    // The job id only distinguishes imports within one second (VDI_IMPORT_ID), so the low bits of an increasing number suffice.
-    const jobId = call.eventId % 65_536;
-    const details = fields({ ...ids(call), 'job-id': jobId }, { meta: pluginMetadata(call.metadata) });
+    const details = fields({ ...ids(call), 'job-id': jobIdOf(call.eventId) }, { meta: pluginMetadata(call.metadata) });
     const parts: Part[] = [
       { name: 'details', json: details },
       { name: 'payload', file: call.payload, fileName: 'import-ready.zip', contentType: 'application/zip' },
@@ -195,11 +201,11 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
     signal: AbortSignal,
     read: (answer: Answer, where: string) => Promise<Reply>,
   ): Promise<Reply> {
-    const { baseUrl, token, scriptMs } = this.#options;
-    const { marginMs, bodyIdleMs } = this.#times;
+    const { baseUrl, token } = this.#options;
+    const { bodyIdleMs } = timesOf(this.#options);
     const path = PATHS[name];
     const where = this.#where(path);
-    const headMs = Math.min(scriptMs[SCRIPTS_OF[name]] + marginMs, LONGEST_MS);
+    const headMs = callMs(this.#options, name);
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.contentLength;
     try {
       const {
@@ -238,11 +244,6 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
   #where(path: string): string {
     const { key, baseUrl } = this.#options;
     return `plugin server ${key === undefined ? '' : `${key} at `}${baseUrl}${path}`;
-  }
-
-  get #times(): CallTimes {
-    const { times } = this.#options;
-    return times instanceof SharedArrayBuffer ? readTimes(times) : { ...TIMES, ...times };
   }
 
   /** Writes the complete reply, or leaves no file. */

@@ -5,7 +5,7 @@ import { VirtualClock } from '../../fakes/virtual-clock.ts';
 
 const signal = new AbortController().signal;
 
-t.test('refuses when the house is full', async (t) => {
+t.test('rejects calls when too many are being served', async (t) => {
   const gate = new CallGate({ maxScripts: 1, maxCalls: 2, maxWaitMs: 100 }, new VirtualClock());
   const first = gate.admit();
   gate.admit();
@@ -17,7 +17,7 @@ t.test('refuses when the house is full', async (t) => {
   t.throws(() => gate.admit(), Busy);
 });
 
-t.test('lets one call per key and a bounded number of scripts run, in order', async (t) => {
+t.test('runs one call per key and a bounded number of scripts, in order', async (t) => {
   const gate = new CallGate({ maxScripts: 2, maxCalls: 10, maxWaitMs: 1_000 }, new VirtualClock());
   const entered: string[] = [];
   const enter = async (name: string, key: string) => {
@@ -40,7 +40,26 @@ t.test('lets one call per key and a bounded number of scripts run, in order', as
   t.equal(gate.scripts, 0);
 });
 
-t.test('nobody waits longer than allowed, and who gives up leaves no trace', async (t) => {
+t.test('a call begins with its turn, before it has a place, and gives the turn back when that fails', async (t) => {
+  const gate = new CallGate({ maxScripts: 1, maxCalls: 10, maxWaitMs: 1_000 }, new VirtualClock());
+  const began: string[] = [];
+  const beginning = (name: string) => async () => void began.push(name);
+  const first = await gate.enter('a', signal, beginning('a1'));
+  const sameKey = gate.enter('a', signal, beginning('a2'));
+  const otherKey = gate.enter('b', signal, beginning('b1'));
+  await new Promise(setImmediate);
+  t.same(began, ['a1', 'b1'], 'the second of the key has no turn yet, the other waits for a place only');
+  const broken = gate.enter('c', signal, () => Promise.reject(new Error('no disk')));
+  await t.rejects(broken, { message: 'no disk' });
+  t.notOk(gate.isTaken('c'));
+  first[Symbol.dispose]();
+  (await otherKey)[Symbol.dispose]();
+  (await sameKey)[Symbol.dispose]();
+  t.same(began, ['a1', 'b1', 'a2']);
+  t.equal(gate.scripts, 0);
+});
+
+t.test('no call waits longer than allowed, and an aborted wait leaves no trace', async (t) => {
   const clock = new VirtualClock();
   const gate = new CallGate({ maxScripts: 1, maxCalls: 10, maxWaitMs: 500 }, clock);
   const first = await gate.enter('a', signal);

@@ -8,15 +8,16 @@ import t, { type Test } from 'tap';
 import { PluginHost, type PluginHostOptions } from '../../../actors/plugin-host/plugin-host.ts';
 import { stringifyJson } from '../../../engine/model/json.ts';
 import type { ScriptRunner } from '../../../engine/ports/script-runner.ts';
+import { parseInstallData, parseTarget, parseUninstall } from '../../../http/plugin-host/request-documents.ts';
 import { cutOff } from '../../fixtures/cut-off.ts';
 import {
   details,
   hostedPlugin,
   metadataJson,
   putFile,
-  putZip,
   setupHost,
   TYPE,
+  zipIn,
 } from '../../http/plugin-host/host-setup.ts';
 
 const signal = new AbortController().signal;
@@ -63,26 +64,25 @@ async function setup(
     await at.host.prepare();
   };
   /** Its details have come in. */
-  const expect = (dataset: string) => at.host.expectInstall(details(dataset, { 'install-target': 'AlphaDB' }));
+  const expect = (dataset: string) =>
+    at.host.expectInstall(parseTarget(details(dataset, { 'install-target': 'AlphaDB' })));
   const install = async (dataset: string, dependency?: string) => {
     await using workspace = await at.host.workspace();
-    await putZip(workspace.path('install-ready.zip'), { 'genes.txt': 'a\nb\n' });
+    const payload = await zipIn(workspace, { 'genes.txt': 'a\nb\n' });
     const meta = { ...metadataJson(dataset, dependency !== undefined) } as { dependencies: object[] };
     if (dependency !== undefined)
       meta.dependencies = meta.dependencies.map((one) => ({ ...one, resourceVersion: dependency }));
-    const request = {
+    const request = parseInstallData({
       details: details(dataset, { 'install-target': 'AlphaDB' }),
       meta: stringifyJson(meta),
       manifest: '{}',
-    };
-    const reply = await at.host.installData(request, workspace, signal);
-    return reply.kind === 'json' ? reply.status : reply.kind;
+    });
+    return (await at.host.installData(request, workspace, payload, signal)).kind;
   };
   const uninstall = async (dataset: string) => {
     await using workspace = await at.host.workspace();
     const body = JSON.parse(details(dataset, { 'install-target': 'AlphaDB', type: TYPE }));
-    const reply = await at.host.uninstall(body, workspace, signal);
-    return reply.kind === 'json' ? reply.status : reply.kind;
+    return (await at.host.uninstall(parseUninstall(body), workspace, signal)).kind;
   };
   const left = async () => ({
     rows: await readdir(join(home, 'table')).catch(() => []),
@@ -106,16 +106,16 @@ const NOTHING = { rows: [], files: [] };
 t.test('what a failed install left stays, and its uninstall finds it', async (t) => {
   const { install, uninstall, left, afterCommit, site, home } = await setup(t);
   await afterCommit('echo "second table refused" >&2; exit 1');
-  t.equal(await install('one'), 555);
+  t.equal(await install('one'), 'script-error');
   t.strictSame(await left(), { rows: ['one'], files: ['one'] });
   t.strictSame(await readdir(join(site, 'one')), ['install.json']);
   await rm(join(home, 'then'));
-  t.equal(await install('one'), 500, 'not over it');
-  t.equal(await uninstall('one'), 'empty');
+  t.equal(await install('one'), 'server-error', 'not over it');
+  t.equal(await uninstall('one'), 'done');
   t.strictSame(await left(), NOTHING);
-  t.equal(await install('one'), 200);
+  t.equal(await install('one'), 'valid');
   t.strictSame((await readdir(join(site, 'one'))).sort(), ['genes.txt', 'install.json', 'vdi-meta.json']);
-  t.equal(await uninstall('one'), 'empty');
+  t.equal(await uninstall('one'), 'done');
   t.strictSame(await left(), NOTHING);
 });
 
@@ -131,11 +131,11 @@ t.test('a host that is killed at any step of an install or an uninstall can unin
       });
       await restart();
       for (const time of ['first', 'second'])
-        t.equal(await uninstall('one'), 'empty', `${time} uninstall after step ${step}, failing: ${failing}`);
+        t.equal(await uninstall('one'), 'done', `${time} uninstall after step ${step}, failing: ${failing}`);
       t.strictSame(await left(), NOTHING, `step ${step}, failing: ${failing}`);
       if (failing) continue;
-      t.equal(await install('one'), 200);
-      t.equal(await uninstall('one'), 'empty');
+      t.equal(await install('one'), 'valid');
+      t.equal(await uninstall('one'), 'done');
       t.strictSame(await left(), NOTHING);
     }
   }
@@ -159,16 +159,16 @@ t.test('three kills in a row end in a clean uninstall, wherever they come', asyn
     await restart();
     await cutOff(third, () => uninstall('one'));
     await restart();
-    t.equal(await uninstall('one'), 'empty', steps.join());
+    t.equal(await uninstall('one'), 'done', steps.join());
     t.strictSame(await left(), NOTHING, steps.join());
   }
 });
 
 t.test('an install that never got to its script needs no file for its uninstall', async (t) => {
   const { install, uninstall, left } = await setup(t);
-  t.equal(await install('one', 'missing'), 420);
-  t.equal(await uninstall('one'), 'empty');
-  t.equal(await uninstall('one'), 'empty');
+  t.equal(await install('one', 'missing'), 'missing-dependency');
+  t.equal(await uninstall('one'), 'done');
+  t.equal(await uninstall('one'), 'done');
   const unstarted = await setup(t, (options) => ({
     ...options,
     plugins: options.plugins.map((plugin) => ({
@@ -176,23 +176,23 @@ t.test('an install that never got to its script needs no file for its uninstall'
       scripts: { ...plugin.scripts, dataInstall: { path: '/nowhere/install', maxDurationMs: 1_000 } },
     })),
   }));
-  t.equal(await unstarted.install('one'), 500);
-  t.equal(await unstarted.uninstall('one'), 'empty');
+  t.equal(await unstarted.install('one'), 'server-error');
+  t.equal(await unstarted.uninstall('one'), 'done');
   t.strictSame([await left(), await unstarted.left()], [NOTHING, NOTHING]);
 });
 
 t.test('where something may be installed, an uninstall that fails is a failure', async (t) => {
   const { install, uninstall, left, site, home, afterCommit } = await setup(t);
-  t.equal(await uninstall('unknown'), 555, 'whoever installed it, it was not seen here');
-  t.equal(await install('one'), 200);
+  t.equal(await uninstall('unknown'), 'script-error', 'whoever installed it, it was not seen here');
+  t.equal(await install('one'), 'valid');
   await rm(join(site, 'one'), { recursive: true });
-  t.equal(await uninstall('one'), 555, 'its rows are there');
+  t.equal(await uninstall('one'), 'script-error', 'its rows are there');
   await mkdir(join(site, 'one'));
   await putFile(join(site, 'one', 'install.json'), '{"dataset":"one"}');
   await afterCommit('exit 1');
-  t.equal(await uninstall('one'), 555);
+  t.equal(await uninstall('one'), 'script-error');
   await rm(join(home, 'then'));
-  t.equal(await uninstall('one'), 'empty');
+  t.equal(await uninstall('one'), 'done');
   t.strictSame(await left(), NOTHING);
 });
 

@@ -3,7 +3,12 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { PluginHostOptions } from '../../../actors/plugin-host/plugin-host.ts';
 import { stringifyJson } from '../../../engine/model/json.ts';
-import type { HostReply } from '../../../engine/ports/plugin-client.ts';
+import {
+  parseImport,
+  parseInstallData,
+  parseInstallMeta,
+  parseUninstall,
+} from '../../../http/plugin-host/request-documents.ts';
 import { unzip } from '../../conformance/plugin-client.ts';
 import {
   details,
@@ -11,10 +16,10 @@ import {
   hostedTarget,
   metadataJson,
   putFile,
-  putZip,
   readTree,
   setupHost,
   TYPE,
+  zipIn,
 } from '../../http/plugin-host/host-setup.ts';
 
 const signal = new AbortController().signal;
@@ -24,48 +29,46 @@ async function setup(t: Test, change?: (options: PluginHostOptions) => PluginHos
   const { host, site, ...rest } = await setupHost(t, change);
   const importOf = async (dataset: string, files: Record<string, string> = FILES, changes: object = {}) => {
     await using workspace = await host.workspace();
-    await putZip(workspace.path('import.zip'), files);
+    const payload = await zipIn(workspace, files);
     const meta = { ...metadataJson(dataset), ...changes };
-    const reply = await host.import({ details: details(dataset, { 'job-id': 35, meta }) }, workspace, signal);
+    const request = parseImport(details(dataset, { 'job-id': 35, meta }));
+    const dataFile = workspace.path('data.zip');
+    const outcome = await host.import(request, workspace, { payload, dataFile }, signal);
+    const nothing: Record<string, Buffer> = {};
+    if (outcome.kind !== 'imported') return { outcome, contents: nothing, data: nothing };
+    const data = await unzip(outcome.data.file);
     // The reply lives as long as the workspace.
-    const contents: Record<string, Buffer> = reply.kind === 'zip' ? await unzip(reply.file) : {};
-    return { reply, contents };
+    const contents = await unzip((await host.packReply(outcome, workspace, signal)).file);
+    return { outcome, contents, data };
   };
   const install = async (dataset: string, more: { target?: string; dependency?: boolean; files?: object } = {}) => {
     await using workspace = await host.workspace();
-    await putZip(workspace.path('install-ready.zip'), { ...FILES, ...more.files });
-    return await host.installData(
-      {
-        details: details(dataset, { 'install-target': more.target ?? 'AlphaDB' }),
-        meta: stringifyJson(metadataJson(dataset, more.dependency)),
-        manifest: '{}',
-      },
-      workspace,
-      signal,
-    );
+    const payload = await zipIn(workspace, { ...FILES, ...more.files });
+    const request = parseInstallData({
+      details: details(dataset, { 'install-target': more.target ?? 'AlphaDB' }),
+      meta: stringifyJson(metadataJson(dataset, more.dependency)),
+      manifest: '{}',
+    });
+    return await host.installData(request, workspace, payload, signal);
   };
   const installMeta = async (dataset: string) => {
     await using workspace = await host.workspace();
-    await writeFile(join(workspace.propertiesDir, 'props.tsv'), 'p');
+    await writeFile(join(await workspace.properties(), 'props.tsv'), 'p');
     const meta = metadataJson(dataset);
-    return await host.installMeta(
-      { details: details(dataset, { 'install-target': 'AlphaDB', meta }) },
-      workspace,
-      signal,
-    );
+    const request = parseInstallMeta(details(dataset, { 'install-target': 'AlphaDB', meta }));
+    return await host.installMeta(request, workspace, signal);
   };
   const uninstall = async (dataset: string, type: object = TYPE, target = 'AlphaDB') => {
     await using workspace = await host.workspace();
-    return await host.uninstall(JSON.parse(details(dataset, { 'install-target': target, type })), workspace, signal);
+    const request = parseUninstall(JSON.parse(details(dataset, { 'install-target': target, type })));
+    return await host.uninstall(request, workspace, signal);
   };
   return { ...rest, host, site, importOf, install, installMeta, uninstall };
 }
 
-const body = (reply: HostReply): unknown => (reply.kind === 'json' ? { status: reply.status, ...reply.body } : reply);
-
 t.test('an import hands the files and the metadata to the script and packs what it wrote', async (t) => {
   const { importOf, workDir } = await setup(t);
-  const { contents } = await importOf('ok-1');
+  const { contents, data } = await importOf('ok-1');
   t.same(Object.keys(contents), ['vdi-manifest.json', 'warnings.json', 'data.zip']);
   t.same(JSON.parse(`${contents['vdi-manifest.json']}`), {
     rawUploads: [
@@ -89,9 +92,6 @@ t.test('an import hands the files and the metadata to the script and packs what 
     ],
     communityValidation: ['für alle λ'],
   });
-  const inner = join(t.testdir(), 'data.zip');
-  await writeFile(inner, contents['data.zip'] ?? '');
-  const data = await unzip(inner);
   t.equal(`${data['a.txt']}`, 'alpha');
   t.match(`${data['meta-copy.json']}`, /"owner": 9223372036854775807/);
   t.same(await readdir(workDir), [], 'the workspace is gone');
@@ -99,10 +99,8 @@ t.test('an import hands the files and the metadata to the script and packs what 
 
 t.test('an import script finds its variables and no others', async (t) => {
   const { importOf, workDir } = await setup(t);
-  const { contents } = await importOf('environment-1');
-  const inner = join(t.testdir(), 'data.zip');
-  await writeFile(inner, contents['data.zip'] ?? '');
-  const [path, id, importId, cwd] = `${(await unzip(inner))['env.txt']}`.split('\n');
+  const { data } = await importOf('environment-1');
+  const [path, id, importId, cwd] = `${data['env.txt']}`.split('\n');
   t.same([path, id], ['PATH=/usr/bin:/bin:/opt/tools', 'VDI_ID=environment-1']);
   t.match(importId, /^VDI_IMPORT_ID=[0-9a-z]{6}z$/);
   t.ok(cwd?.startsWith(workDir) && cwd.endsWith('/workspace'));
@@ -115,10 +113,10 @@ t.test('an import that ends badly says how, and what the author of the plugin ha
   const { importOf } = await setup(t);
   const script = hostedPlugin('/x').scripts.dataCleaning.path;
   const refused = (basic: string, ...community: readonly string[]) => ({
-    ...{ status: 418, isValid: false, basicValidation: [basic], communityValidation: community },
+    ...{ kind: 'invalid', messages: { basic: [basic], community } },
   });
-  t.same(body((await importOf('invalid-1')).reply), refused('no such gene', 'the list is old'));
-  t.same(body((await importOf('ok-1', { 'vdi-meta.json': 'x' })).reply), refused('the upload holds no file'));
+  t.same((await importOf('invalid-1')).outcome, refused('no such gene', 'the list is old'));
+  t.same((await importOf('ok-1', { 'vdi-meta.json': 'x' })).outcome, refused('the upload holds no file'));
   for (const [how, message] of [
     ['empty', NO_OUTPUT],
     [
@@ -136,7 +134,7 @@ t.test('an import that ends badly says how, and what the author of the plugin ha
       "the import script wrote 'A.txt' and 'a.txt', which differ in case only: rename one, for many disks cannot hold both",
     ],
   ] as const)
-    t.same(body((await importOf(`${how}-1`)).reply), { status: 555, script, 'exit-code': 0, message }, how);
+    t.same((await importOf(`${how}-1`)).outcome, { kind: 'script-error', script, exitCode: 0, message }, how);
 });
 
 t.test('scripts that cannot run or take too long are the fault of the server', async (t) => {
@@ -150,8 +148,11 @@ t.test('scripts that cannot run or take too long are the fault of the server', a
     };
     return { ...options, plugins: [{ ...plugin, scripts }] };
   });
-  t.match(body((await importOf('slow-1')).reply), { status: 500, message: /import\.sh took longer than its 0\.05 s$/ });
-  t.match(body(await install('ok-1')), { status: 500, message: /\/nowhere\/install .* does not exist$/ });
+  t.match((await importOf('slow-1')).outcome, {
+    kind: 'server-error',
+    message: /import\.sh took longer than its 0\.05 s$/,
+  });
+  t.match(await install('ok-1'), { kind: 'server-error', message: /\/nowhere\/install .* does not exist$/ });
   const text = await metrics.text();
   t.match(text, /longshore_import_script_executions_total\{plugin="test",exit_status="timed_out"\} 1/);
   t.match(text, /longshore_install_data_script_executions_total\{plugin="test",exit_status="not_started"\} 1/);
@@ -160,9 +161,9 @@ t.test('scripts that cannot run or take too long are the fault of the server', a
 
 t.test('an installation appears whole, replaces an older one, and goes with uninstall', async (t) => {
   const { install, installMeta, uninstall, site } = await setup(t);
-  const answer = { status: 200, isValid: true, basicValidation: [], communityValidation: ['loaded'] };
-  t.same(body(await install('ok-1', { files: { 'old.txt': 'x' } })), answer);
-  t.same(body(await install('ok-1')), answer);
+  const answer = { kind: 'valid', messages: { basic: [], community: ['loaded'] } };
+  t.same(await install('ok-1', { files: { 'old.txt': 'x' } }), answer);
+  t.same(await install('ok-1'), answer);
   const tree = await readTree(join(site, 'ok-1'));
   t.same(Object.keys(tree ?? {}).sort(), ['a.txt', 'env.txt', 'sub/b c.txt', 'vdi-meta.json']);
   t.match(tree?.['vdi-meta.json'], /"owner":9223372036854775807/);
@@ -180,31 +181,26 @@ t.test('an installation appears whole, replaces an older one, and goes with unin
     'args ok-1 install',
     '',
   ]);
-  t.same(await installMeta('ok-1'), { kind: 'empty' });
+  t.same(await installMeta('ok-1'), { kind: 'done' });
   t.equal((await readTree(join(site, 'ok-1')))?.['props.tsv'], 'p');
   t.same(await readdir(site), ['ok-1']);
-  t.same(await uninstall('ok-1'), { kind: 'empty' });
+  t.same(await uninstall('ok-1'), { kind: 'done' });
   t.same(await readdir(site), []);
-  t.same(await uninstall('ok-1'), { kind: 'empty' }, 'a second time is fine');
+  t.same(await uninstall('ok-1'), { kind: 'done' }, 'a second time is fine');
 });
 
 t.test('an installation that fails leaves the old one as it is', async (t) => {
   const { install, site } = await setup(t);
   await putFile(join(site, 'invalid-1', 'old.txt'), 'x');
   await putFile(join(site, 'broken-1', 'old.txt'), 'x');
-  t.same(body(await install('invalid-1')), {
-    status: 418,
-    isValid: false,
-    basicValidation: ['rows do not fit'],
-    communityValidation: [],
-  });
-  t.match(body(await install('broken-1')), { status: 555, 'exit-code': 3 });
+  t.same(await install('invalid-1'), { kind: 'invalid', messages: { basic: ['rows do not fit'], community: [] } });
+  t.match(await install('broken-1'), { kind: 'script-error', exitCode: 3 });
   t.same(await readTree(site), { 'invalid-1/old.txt': 'x', 'broken-1/old.txt': 'x' });
 });
 
 t.test('a script that installs no files leaves none', async (t) => {
   const { install, site } = await setup(t);
-  t.match(body(await install('nofiles-1')), { status: 200 });
+  t.match(await install('nofiles-1'), { kind: 'valid' });
   t.same(await readTree(site), {});
 });
 
@@ -213,24 +209,24 @@ t.test('without staging the script gets the final folder, once', async (t) => {
     ...options,
     plugins: options.plugins.map((plugin) => ({ ...plugin, staging: false })),
   }));
-  t.match(body(await install('ok-1')), { status: 200 });
+  t.match(await install('ok-1'), { kind: 'valid' });
   t.match((await readTree(join(site, 'ok-1')))?.['env.txt'], new RegExp(`DATA_FILES=${join(site, 'ok-1')}\n`));
-  t.match(body(await install('ok-1')), { status: 500, message: /is there already; uninstall dataset ok-1 first/ });
-  t.same(await uninstall('ok-1'), { kind: 'empty' });
-  t.match(body(await install('ok-1')), { status: 200 });
+  t.match(await install('ok-1'), { kind: 'server-error', message: /is there already; uninstall dataset ok-1 first/ });
+  t.same(await uninstall('ok-1'), { kind: 'done' });
+  t.match(await install('ok-1'), { kind: 'valid' });
 });
 
 t.test('dependencies are checked before anything is installed, and without them nothing is asked', async (t) => {
   const { install, site } = await setup(t);
-  t.match(body(await install('missing-1', { dependency: true })), { status: 420 });
+  t.match(await install('missing-1', { dependency: true }), { kind: 'missing-dependency' });
   t.same(await readTree(site), {});
-  t.match(body(await install('missing-2')), { status: 200 });
+  t.match(await install('missing-2'), { kind: 'valid' });
 });
 
 t.test('an uninstallation that fails leaves the files', async (t) => {
   const { uninstall, site } = await setup(t);
   await putFile(join(site, 'stuck-1', 'a.txt'), 'x');
-  t.match(body(await uninstall('stuck-1')), { status: 555, 'exit-code': 7 });
+  t.match(await uninstall('stuck-1'), { kind: 'script-error', exitCode: 7 });
   t.same(await readTree(site), { 'stuck-1/a.txt': 'x' });
 });
 
@@ -239,7 +235,7 @@ t.test('datasetFileRoot replaces site build and target in the path', async (t) =
     ...options,
     targets: [hostedTarget('AlphaDB', { datasetFileRoot: 'userDatasets/alpha' })],
   }));
-  t.match(body(await install('ok-1')), { status: 200 });
+  t.match(await install('ok-1'), { kind: 'valid' });
   const root = join(options.plugins[0]?.installRoot ?? '', 'userDatasets', 'alpha');
   t.same(await readdir(root), ['ok-1']);
   await uninstall('ok-1');
@@ -292,7 +288,7 @@ t.test('a request is checked before any of it becomes a path', async (t) => {
   await refused(uninstall('ok-1', TYPE, '..'), /install-target '\.\.' must be one of AlphaDB, OtherDB/);
   await refused(uninstall('ok-1', TYPE, ' '), /'install-target' is ' '/);
   await refused(install('ok-1', { target: 'OtherDB' }), /type testtype 1\.0 is not for install-target 'OtherDB'/);
-  t.same(await uninstall('ok-1', TYPE, 'OtherDB'), { kind: 'empty' }, 'what no longer fits can still be taken away');
+  t.same(await uninstall('ok-1', TYPE, 'OtherDB'), { kind: 'done' }, 'what no longer fits can still be taken away');
   await refused(importOf('ok-1', FILES, { type: { name: ' ', version: '1' } }), /'meta.type' must have/);
   await refused(importOf('ok-1', FILES, { installTargets: [] }), /'meta.installTargets'/);
   await refused(importOf('ok-1', FILES, { name: ' ' }), /'meta.name' must not be blank/);
@@ -309,8 +305,8 @@ t.test('calls for one dataset and target take turns', async (t) => {
   const { install, uninstall, site } = await setup(t);
   const replies = await Promise.all([install('ok-1'), install('ok-1'), uninstall('ok-1'), install('ok-1')]);
   t.same(
-    replies.map((reply) => (reply.kind === 'json' ? reply.status : reply.kind)),
-    [200, 200, 'empty', 200],
+    replies.map(({ kind }) => kind),
+    ['valid', 'valid', 'done', 'valid'],
   );
   t.same(await readdir(site), ['ok-1']);
 });
@@ -319,13 +315,13 @@ t.test('an abort ends the script and leaves nothing half installed', async (t) =
   const { host, site } = await setup(t);
   const stop = new AbortController();
   await using workspace = await host.workspace();
-  await putZip(workspace.path('install-ready.zip'), FILES);
-  const request = {
+  const payload = await zipIn(workspace, FILES);
+  const request = parseInstallData({
     details: details('slow-1', { 'install-target': 'AlphaDB' }),
     meta: stringifyJson(metadataJson('slow-1')),
     manifest: '{}',
-  };
-  const running = host.installData(request, workspace, stop.signal);
+  });
+  const running = host.installData(request, workspace, payload, stop.signal);
   stop.abort(new Error('hung up'));
   await t.rejects(running, /hung up/);
   t.same((await readTree(site)) ?? {}, {});

@@ -7,17 +7,18 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { PluginHost } from '../../../actors/plugin-host/plugin-host.ts';
 import { stringifyJson } from '../../../engine/model/json.ts';
-import type { HostReply } from '../../../engine/ports/plugin-client.ts';
+import type { CallOutcome } from '../../../engine/ports/plugin-client.ts';
 import type { ScriptRunner } from '../../../engine/ports/script-runner.ts';
+import { parseInstallData, parseInstallFiles, parseUninstall } from '../../../http/plugin-host/request-documents.ts';
 import { cutOff } from '../../fixtures/cut-off.ts';
 import {
   details,
   hostedPlugin,
   metadataJson,
-  putZip,
   readTree,
   setupHost,
   TYPE,
+  zipIn,
 } from '../../http/plugin-host/host-setup.ts';
 
 const signal = new AbortController().signal;
@@ -67,29 +68,28 @@ async function setup(t: Test, { staging = false, reading = false } = {}) {
     at.host = new PluginHost(options, own);
     await at.host.prepare();
   };
-  const call = async (run: (workspace: Awaited<ReturnType<PluginHost['workspace']>>) => Promise<HostReply>) => {
+  const call = async (run: (workspace: Awaited<ReturnType<PluginHost['workspace']>>) => Promise<CallOutcome>) => {
     await using workspace = await at.host.workspace();
-    const reply = await run(workspace);
-    return reply.kind === 'json' ? reply.status : reply.kind;
+    return (await run(workspace)).kind;
   };
-  const body = (target: string) => JSON.parse(details('one', { 'install-target': target, type: TYPE }));
+  const body = (target: string) => parseUninstall(JSON.parse(details('one', { 'install-target': target, type: TYPE })));
   return {
     home,
     restart,
     install: (target: string) =>
       call(async (workspace) => {
-        await putZip(workspace.path('install-ready.zip'), { 'genes.txt': 'a\nb\n' });
-        const request = {
+        const payload = await zipIn(workspace, { 'genes.txt': 'a\nb\n' });
+        const request = parseInstallData({
           details: details('one', { 'install-target': target }),
           meta: stringifyJson(metadataJson('one')),
           manifest: '{}',
-        };
-        return at.host.installData(request, workspace, signal);
+        });
+        return at.host.installData(request, workspace, payload, signal);
       }),
     installFiles: (target: string, source: string, meta = metadataJson('one')) =>
       call((workspace) => {
         const request = details('one', { 'install-target': target, 'source-target': source, meta });
-        return at.host.installFiles({ details: request }, workspace, signal);
+        return at.host.installFiles(parseInstallFiles(request), workspace, signal);
       }),
     uninstall: (target: string) => call((workspace) => at.host.uninstall(body(target), workspace, signal)),
     uninstallFiles: (target: string) => call((workspace) => at.host.uninstallFiles(body(target), workspace, signal)),
@@ -112,14 +112,14 @@ const EVERYWHERE = { rows: ['one'], [ALPHA]: FILES, [BETA]: FILES };
 t.test('the second target gets the files of the first, and the rows go with the last', async (t) => {
   for (const staging of [false, true]) {
     const { install, installFiles, uninstall, uninstallFiles, stand, leftovers } = await setup(t, { staging });
-    t.equal(await install(ALPHA), 200);
-    t.equal(await installFiles(BETA, ALPHA), 200);
+    t.equal(await install(ALPHA), 'valid');
+    t.equal(await installFiles(BETA, ALPHA), 'valid');
     t.strictSame(await stand(), EVERYWHERE);
-    t.equal(await uninstallFiles(ALPHA), 'empty');
+    t.equal(await uninstallFiles(ALPHA), 'done');
     t.strictSame(await stand(), { ...EVERYWHERE, [ALPHA]: [] });
-    t.equal(await installFiles(ALPHA, BETA), 200);
-    t.equal(await uninstallFiles(ALPHA), 'empty');
-    t.equal(await uninstall(BETA), 'empty', 'by what the copy has kept for it');
+    t.equal(await installFiles(ALPHA, BETA), 'valid');
+    t.equal(await uninstallFiles(ALPHA), 'done');
+    t.equal(await uninstall(BETA), 'done', 'by what the copy has kept for it');
     t.strictSame(await stand(), NOWHERE);
     t.strictSame(await leftovers(), []);
   }
@@ -129,19 +129,19 @@ t.test('a host that is killed at any step of a copy can do it again, or take it 
   for (const then of ['again', 'away'] as const) {
     for (let step = 1, whole = false; !whole; step++) {
       const { install, installFiles, uninstall, uninstallFiles, stand, leftovers, restart } = await setup(t);
-      t.equal(await install(ALPHA), 200);
+      t.equal(await install(ALPHA), 'valid');
       whole = await cutOff(step, async () => {
         await installFiles(BETA, ALPHA);
         await uninstallFiles(BETA);
         await installFiles(BETA, ALPHA);
       });
       await restart();
-      t.equal(await uninstallFiles(BETA), 'empty');
+      t.equal(await uninstallFiles(BETA), 'done');
       t.strictSame(await leftovers(), [], `step ${step}`);
-      if (then === 'again') t.equal(await installFiles(BETA, ALPHA), 200);
+      if (then === 'again') t.equal(await installFiles(BETA, ALPHA), 'valid');
       t.strictSame(await stand(), then === 'again' ? EVERYWHERE : { ...EVERYWHERE, [BETA]: [] }, `step ${step}`);
-      if (then === 'again') t.equal(await uninstallFiles(BETA), 'empty');
-      t.equal(await uninstall(ALPHA), 'empty');
+      if (then === 'again') t.equal(await uninstallFiles(BETA), 'done');
+      t.equal(await uninstall(ALPHA), 'done');
       t.strictSame(await stand(), NOWHERE, `step ${step}`);
     }
   }
@@ -149,31 +149,31 @@ t.test('a host that is killed at any step of a copy can do it again, or take it 
 
 t.test('an uninstall whose script finds the rows gone with those of the other target is none that fails', async (t) => {
   const { install, installFiles, uninstall, stand, restart } = await setup(t);
-  t.equal(await install(ALPHA), 200);
-  t.equal(await installFiles(BETA, ALPHA), 200);
-  t.equal(await uninstall(ALPHA), 'empty');
+  t.equal(await install(ALPHA), 'valid');
+  t.equal(await installFiles(BETA, ALPHA), 'valid');
+  t.equal(await uninstall(ALPHA), 'done');
   await restart();
-  t.equal(await uninstall(BETA), 'empty', 'the script cannot remove what is not there');
+  t.equal(await uninstall(BETA), 'done', 'the script cannot remove what is not there');
   t.strictSame(await stand(), NOWHERE);
 });
 
 t.test('an uninstall that fails where rows may be is a failure, whichever target it is for', async (t) => {
   const { home, install, installFiles, uninstall, stand } = await setup(t);
-  t.equal(await install(ALPHA), 200);
-  t.equal(await uninstall(ALPHA), 'empty');
-  t.equal(await install(ALPHA), 200);
-  t.equal(await installFiles(BETA, ALPHA), 200);
+  t.equal(await install(ALPHA), 'valid');
+  t.equal(await uninstall(ALPHA), 'done');
+  t.equal(await install(ALPHA), 'valid');
+  t.equal(await installFiles(BETA, ALPHA), 'valid');
   await rm(join(home, 'table', 'one'));
-  t.equal(await uninstall(BETA), 555);
+  t.equal(await uninstall(BETA), 'script-error');
   t.strictSame((await stand())[BETA], FILES, 'its files stay, for the next uninstall may need them');
 });
 
 t.test('dependencies are checked for the second target, too', async (t) => {
   const { install, installFiles, stand } = await setup(t, { reading: true });
-  t.equal(await install(ALPHA), 200);
+  t.equal(await install(ALPHA), 'valid');
   const { dependencies, ...meta } = { ...metadataJson('one', true) } as { dependencies: object[] };
   const missing = dependencies.map((one) => ({ ...one, resourceVersion: 'missing' }));
-  t.equal(await installFiles(BETA, ALPHA, { ...meta, dependencies: missing }), 420);
+  t.equal(await installFiles(BETA, ALPHA, { ...meta, dependencies: missing }), 'missing-dependency');
   t.strictSame(await stand(), { ...EVERYWHERE, [BETA]: [] });
 });
 

@@ -3,7 +3,7 @@
 import type { Test } from 'tap';
 import type { Route } from '../../../http/kernel/pipeline/route.ts';
 import { type PluginRoutesOptions, pluginRoutes } from '../../../http/plugin-host/routes.ts';
-import { httpApp } from '../http-app.ts';
+import { type AppOptions, httpApp } from '../http-app.ts';
 import { type HostSetup, setupHost } from './host-setup.ts';
 
 export interface ServedHost extends HostSetup {
@@ -25,6 +25,8 @@ export interface ServeChanges {
   readonly routes?: Partial<PluginRoutesOptions>;
   readonly host?: Parameters<typeof setupHost>[1];
   readonly idleTimeoutMs?: number;
+  /** Of the front end, which also looks for room before it serves a call. */
+  readonly app?: Pick<AppOptions, 'log' | 'room'>;
 }
 
 export async function serveHost(t: Test, changes: ServeChanges = {}): Promise<ServedHost> {
@@ -33,7 +35,7 @@ export async function serveHost(t: Test, changes: ServeChanges = {}): Promise<Se
   const checks = [{ name: 'workspace', probe: () => host.probe(), vital: true }];
   const routes = pluginRoutes(host, { maxPayloadBytes: 1_000_000, build: BUILD, ...changes.routes });
   const { url } = await httpApp(t, routes, {
-    ...{ checks, metrics, url: { basePath: '' } },
+    ...{ checks, metrics, url: { basePath: '' }, ...changes.app },
     auth: { adminToken: undefined, verify: undefined, queryToken: false },
     limits: { idleTimeoutMs: changes.idleTimeoutMs ?? 60_000 },
   });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { HostedPlugin, HostedTarget } from '../../../actors/plugin-host/hosted-plugins.ts';
 import { PluginHost, type PluginHostOptions, type PluginHostParts } from '../../../actors/plugin-host/plugin-host.ts';
+import type { Payload, Workspace } from '../../../actors/plugin-host/workspace.ts';
 import { archivesHere } from '../../../actors/tasks/archives.ts';
 import { ChildProcessRunner } from '../../../engine/adapters/scripts/child-process.ts';
 import { MAX_ENTRIES } from '../../../engine/archive/archive-limits.ts';
@@ -130,6 +131,13 @@ export async function putZip(file: string, files: Readonly<Record<string, string
   await writeZip(`${file}.tmp`, sources, { level: 1 }, new AbortController().signal);
   await copyFile(`${file}.tmp`, file);
   await rm(`${file}.tmp`);
+}
+
+/** A call's payload, in its workspace. */
+export async function zipIn(workspace: Workspace, files: Readonly<Record<string, string>>): Promise<Payload> {
+  const file = workspace.path('payload.zip');
+  await putZip(file, files);
+  return { file, release: () => rm(file) };
 }
 
 /** Texts of all files below a folder, by relative path; undefined when there is no such folder. */

@@ -56,6 +56,20 @@ objectStoreConformance('the fake', async () => {
   return { store, changes: () => store.changes };
 });
 
+t.test('the file of an object is never changed, only replaced', async (t) => {
+  const { store } = await setup(t);
+  await store.put('1/a/x', Buffer.from('first'), {}, signal);
+  const file = store.localFile('1/a/x');
+  t.equal(await readFile(file, 'utf8'), 'first');
+  await using reader = await open(file, 'r');
+  await store.put('1/a/x', Buffer.from('second'), {}, signal);
+  t.equal(await reader.readFile('utf8'), 'first', 'who has opened it reads on');
+  t.equal(await readFile(file, 'utf8'), 'second');
+  await store.remove(['1/a/x'], signal);
+  await t.rejects(readFile(file), { code: 'ENOENT' });
+  t.throws(() => store.localFile('../x'), { kind: 'defect', message: /"\.\.\/x"/ });
+});
+
 /** One of them replaces the object of `crashed`. */
 const THREE = [
   { key: '1/a/first', source: Buffer.from('first') },

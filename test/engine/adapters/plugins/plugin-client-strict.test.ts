@@ -3,9 +3,9 @@
 import { join } from 'node:path';
 import t from 'tap';
 import { PluginHttp } from '../../../../engine/adapters/plugins/plugin-http.ts';
-import { pluginMetadata } from '../../../../engine/adapters/plugins/plugin-http-requests.ts';
 import type { DatasetId } from '../../../../engine/model/ids.ts';
 import { type DatasetMetadata, parseMetadata, serializeMetadata } from '../../../../engine/model/metadata.ts';
+import { pluginMetadata } from '../../../../engine/model/plugin-metadata.ts';
 import { strictServer } from '../../../compatibility/plugins/strict-server.ts';
 import {
   PLUGIN_TARGET,

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { parseImportDetails } from '../../../actors/plugin-host/wire-documents.ts';
 import { IMPORT_BODY } from '../../../http/plugin-host/documents.ts';
+import { parseImport } from '../../../http/plugin-host/request-documents.ts';
 
 const text = (jobId: number): string =>
   JSON.stringify({
@@ -11,12 +11,12 @@ const text = (jobId: number): string =>
     },
   });
 
-t.test('the bounds of job-id that are documented are those that are kept', async (t) => {
+t.test('the documented bounds of job-id are the enforced ones', async (t) => {
   const body = IMPORT_BODY.content['multipart/form-data'];
   t.match(body, { properties: { details: { properties: { 'job-id': { minimum: 0, maximum: 65_535 } } } } });
-  for (const jobId of [0, 65_535]) t.equal(parseImportDetails(text(jobId)).jobId, jobId);
+  for (const jobId of [0, 65_535]) t.equal(parseImport(text(jobId)).jobId, jobId);
   for (const jobId of [-1, 65_536, 0.5])
-    t.throws(() => parseImportDetails(text(jobId)), {
+    t.throws(() => parseImport(text(jobId)), {
       ...{ kind: 'rejected', message: /^'job-id' is .*; it must be a whole number from 0 to 65535$/ },
     });
 });
