@@ -28,7 +28,9 @@ import {
 } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';
+import { unlessAborted } from '../../engine/runtime/wait.ts';
 import type { LaneTasks } from '../tasks/task-map.ts';
+import type { CallsInProgress } from './calls-in-progress.ts';
 import type { ObjectPayload } from './object-payload.ts';
 import type { PluginHost } from './plugin-host.ts';
 import type { Workspace } from './workspace.ts';
@@ -42,6 +44,8 @@ export interface LocalCallOptions {
   readonly room?: DiskRoom | undefined;
   /** Maximum duration of a call, without the time that it takes to fetch its payload. */
   readonly limitMs: (plugin: string, call: CallName) => number;
+  /** Gets every call. */
+  readonly calls: CallsInProgress;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -77,25 +81,32 @@ export class LocalCall {
     this.#log = options.log.child({ trace: traceIdOf(input.traceparent ?? newTraceparent()) });
   }
 
-  /** @param objects that `act` reads: if one of them, or its store, is at fault, that is the call's failure */
+  /**
+   * An abort rejects at once, while the script is still being ended.
+   * @param objects that `act` reads: if one of them, or its store, is at fault, that is the call's failure
+   */
   async serve(act: (workspace: Workspace) => Promise<Outcome>, ...objects: readonly ObjectPayload[]): Promise<Served> {
-    const { host, room } = this.#options;
     try {
       this.#signal.throwIfAborted();
-      const full = WITHOUT_ROOM.has(this.#name) ? undefined : await room?.lack();
-      if (full !== undefined) throw this.#notServed(full);
-      using _place = host.admit();
-      const outcome = await this.#inWorkspace(act).catch((error: unknown) => this.#thrown(error, objects));
-      if (outcome.kind === 'later') throw transient(`${this.where}: ${outcome.message}`);
-      // What fails while a disk is full fails because of the disk, whatever a script says of its data.
-      const lack = isFailure(outcome) ? await room?.lack() : undefined;
-      if (lack !== undefined) throw transient(`${this.where}: ${lack}`);
-      return outcome;
+      return await unlessAborted(this.#options.calls.add(this.#serve(act, objects)), this.#signal);
     } catch (error) {
       if (!this.#signal.aborted) throw error instanceof Busy ? this.#notServed(error.message, error) : error;
       const { reason } = this.#signal;
       throw reason instanceof Failure ? reason : aborted(`${this.where}: ${messageOf(reason)}`, { cause: reason });
     }
+  }
+
+  async #serve(act: (workspace: Workspace) => Promise<Outcome>, objects: readonly ObjectPayload[]): Promise<Served> {
+    const { host, room } = this.#options;
+    const full = WITHOUT_ROOM.has(this.#name) ? undefined : await room?.lack();
+    if (full !== undefined) throw this.#notServed(full);
+    using _place = host.admit();
+    const outcome = await this.#inWorkspace(act).catch((error: unknown) => this.#thrown(error, objects));
+    if (outcome.kind === 'later') throw transient(`${this.where}: ${outcome.message}`);
+    // What fails while a disk is full fails because of the disk, whatever a script says of its data.
+    const lack = isFailure(outcome) ? await room?.lack() : undefined;
+    if (lack !== undefined) throw transient(`${this.where}: ${lack}`);
+    return outcome;
   }
 
   /** Ends the host's work when it takes too long. */

@@ -9,6 +9,7 @@ import { auditRetention } from '../../actors/daemons/sweeps.ts';
 import { datasetMetrics } from '../../actors/jobs/queue-metrics.ts';
 import { Scratch } from '../../actors/jobs/scratch.ts';
 import type { UploadLimits } from '../../actors/lanes/upload-lane.ts';
+import { CallsInProgress } from '../../actors/plugin-host/calls-in-progress.ts';
 import { PluginBreakers } from '../../actors/plugins/plugin-breakers.ts';
 import { topology } from '../../actors/topology.ts';
 import type { Configuration } from '../../config/configuration.ts';
@@ -123,6 +124,7 @@ export async function compose(
           scope,
         )
       : undefined;
+  const calls = new CallsInProgress();
   const { handler: handlerSection } = configuration;
   const jobs: Handler | undefined =
     handlerSection &&
@@ -167,7 +169,7 @@ export async function compose(
   return {
     children: [
       threads.spec,
-      ...(host ? [host.spec] : []),
+      ...(host ? [calls.spec({ clock, log }), host.spec] : []),
       // Stopped after the lanes: a running job may use the whole shutdown time.
       ...(jobs?.children ?? []),
       ...(reports?.children ?? []),
@@ -175,7 +177,7 @@ export async function compose(
         ...core,
         tasks: host
           ? callingLocally(threads.tasks, host.host, configuration, data.plugins, {
-              ...{ store: core.uncountedStore, room, clock, log },
+              ...{ store: core.uncountedStore, calls, room, clock, log },
             })
           : threads.tasks,
         breakers,

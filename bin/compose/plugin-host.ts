@@ -133,7 +133,7 @@ export function callingLocally(
   host: PluginHost,
   configuration: Pick<Configuration, 'pluginHost' | 'containerCore' | 'installer'>,
   plugins: ThreadData['plugins'],
-  parts: Pick<LocalPluginsOptions, 'store' | 'room' | 'clock' | 'log'>,
+  parts: Pick<LocalPluginsOptions, 'store' | 'calls' | 'room' | 'clock' | 'log'>,
 ): TaskRunner {
   const byKey = new Map(plugins.map((plugin) => [plugin.key, plugin]));
   return withLocalPlugins(tasks, {

@@ -64,7 +64,7 @@ for (const staging of [true, false])
     await told.readFile();
     await told.close();
     t.equal(await countRows(dir, WAITING, 'appended', id), GENES, 'its rows are there');
-    const left = staging ? [`.owner-${id}`, `.staging-${id}`] : [`.owner-${id}`, id];
+    const left = staging ? [`.owner-${id}`, `.staging-${id}`] : [id];
     t.strictSame((await readdir(join(dir, 'sites', WAITING))).sort(), left.sort(), 'and its files');
     await app.crash();
 

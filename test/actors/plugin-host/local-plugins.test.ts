@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { targetId } from '../../../engine/model/ids.ts';
+import { targetId, type UserId } from '../../../engine/model/ids.ts';
 import { traceIdOf } from '../../../engine/model/traceparent.ts';
 import { unzip } from '../../conformance/plugin-client.ts';
 import { zipOf } from '../../fixtures/archives.ts';
@@ -328,3 +328,20 @@ for (const { what, act, expected, cutOff } of ROWS)
     }
     for (const way of WAYS) t.strictSame(found[way], found.HTTP, way);
   });
+
+t.test('an aborted call does not wait for a script that takes its time to end', async (t) => {
+  for (const way of WAYS) {
+    const world = await setup(t, way);
+    const { host } = world;
+    const stop = new AbortController();
+    await world.script('uninstall', 'slow', 'trap "" TERM; : >"$PROJECT_HOME/on"; while :; do sleep 1; done');
+    const options = { signal: stop.signal, alone: false, owner: '1' as UserId };
+    const call = world.tasks.run('uninstall', removal('slow'), options);
+    while (!(await world.homeFiles()).includes('on')) await nextTurn();
+    stop.abort(new Error('shutting down'));
+    await t.rejects(call, { kind: 'aborted', message: /shutting down$/ });
+    t.equal(host.load.scripts, 1, `${way}: the script is still being ended`);
+    while (host.load.calls > 0) await nextTurn();
+    t.strictSame(await world.scratch(), [], `${way}: nothing is left of it`);
+  }
+});

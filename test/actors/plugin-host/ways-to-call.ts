@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pino from 'pino';
 import type { Test } from 'tap';
+import { CallsInProgress } from '../../../actors/plugin-host/calls-in-progress.ts';
 import type { HostedPlugin } from '../../../actors/plugin-host/hosted-plugins.ts';
 import { withLocalPlugins } from '../../../actors/plugin-host/local-plugins.ts';
 import { type LaneTasks, type ObjectFile, objectFile, type TaskRunner } from '../../../actors/tasks/task-map.ts';
@@ -156,7 +157,7 @@ export async function setup(t: Test, way: Way): Promise<World> {
     way === 'HTTP'
       ? overHttp
       : withLocalPlugins(overHttp, {
-          ...{ plugins: ['test', 'hasty'], host, store, room, clock: systemClock, log },
+          ...{ plugins: ['test', 'hasty'], host, store, room, calls: new CallsInProgress(), clock: systemClock, log },
           limitMs: (plugin) => (plugin === 'hasty' ? HASTY_MS : SCRIPT_MS + 60_000),
         });
   const { workDir } = options;
