@@ -176,7 +176,7 @@ export function laneHandlers(
     upload: new UploadLane(options, types, options.uploadLimits, scratch),
     import: new ImportLane(options, types, scratch),
     updateMeta: new UpdateMetaLane(options, types, updateMeta.retry),
-    install: new InstallLane(options, types, install.retry),
+    install: new InstallLane(options, types, { data: install.retry, meta: updateMeta.retry }),
     sharing: new SharingLane(options),
     softDelete: new SoftDeleteLane(options, types),
     hardDelete: new HardDeleteLane(options, types),

@@ -141,7 +141,8 @@ class DatasetClearing {
     const said = { status: 'ready-for-reinstall', ...(message === undefined ? {} : { message }) } as const;
     try {
       // If only the mirror says that it failed, the target's own status already makes it due.
-      if (isStuck(truth)) await site.writeMessage(this.#dataset, kind, said, this.#lease.token, this.#signal);
+      if (isStuck(truth))
+        await site.write(this.#dataset, { messages: { [kind]: said } }, this.#lease.token, this.#signal);
     } catch (error) {
       this.#passOver(target, error);
       this.#skipped.push('target-away');

@@ -60,22 +60,34 @@ export function leftovers(neighbours: readonly Neighbour[], attempts: readonly I
 /**
  * Runs `work` on each target: groups concurrently, the targets of a group in their order. Results are in the order of the
  * targets. A failure does not stop the others; the first failure is thrown after all have finished.
+ * @param work `alone`: the target is the only one of its group
+ * @param then runs on the results of a group once `work` is done on all of its targets. Left out if that failed on one
  */
 export async function onEachGroup<Result>(
   targets: readonly InstallTarget[],
-  work: (target: InstallTarget) => Promise<Result>,
+  work: (target: InstallTarget, alone: boolean) => Promise<Result>,
+  then?: (result: Result) => Promise<void>,
 ): Promise<readonly Result[]> {
   const results = new Map<InstallTarget, Result>();
   const failures: unknown[] = [];
+  const succeeds = async (part: () => Promise<void>): Promise<boolean> => {
+    try {
+      await part();
+      return true;
+    } catch (error) {
+      failures.push(error);
+      return false;
+    }
+  };
   const groups = [...Map.groupBy(targets, ({ dataSchema }) => dataSchema).values()];
   await inParallel(groups, TARGETS_AT_ONCE, async (group) => {
-    for (const target of group) {
-      try {
-        results.set(target, await work(target));
-      } catch (error) {
-        failures.push(error);
-      }
-    }
+    let whole = true;
+    for (const target of group)
+      whole =
+        (await succeeds(async () => {
+          results.set(target, await work(target, group.length === 1));
+        })) && whole;
+    if (whole && then) for (const target of group) await succeeds(() => then(results.get(target) as Result));
   });
   if (failures.length > 0) throw failures[0];
   return targets.map((target) => results.get(target) as Result);

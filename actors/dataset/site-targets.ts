@@ -42,16 +42,20 @@ export async function propertyFiles(
 /** The last segment of an object's key. */
 export const fileName = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
 
-/** Updates the mirror of one target from its control DB. They differ after a crash between the two writes. */
+/**
+ * Updates the mirror of one target from its control DB. They differ after a crash between the two writes.
+ * @param over attempts of steps that turned out not to be due: a crash may have prevented their removal at the step's end
+ */
 export async function mirror(
   catalog: Catalog,
   job: ClaimedJob,
   record: DatasetRecord,
   target: TargetId,
   state: ControlState,
+  over: readonly InstallAttempt[],
   signal: AbortSignal,
 ): Promise<void> {
-  const changes: CatalogChange[] = [];
+  const changes: CatalogChange[] = over.map(({ target, kind }) => ({ set: 'attemptOver', target, kind }));
   for (const kind of INSTALL_KINDS) {
     const truth = state.messages[kind];
     const copy = record.installs.find((install) => install.target === target && install.kind === kind);
@@ -66,7 +70,7 @@ export async function mirror(
 export const linesOf = (messages: readonly string[]): readonly string[] =>
   messages.flatMap((message) => message.split('\n'));
 
-/** Deletes the attempts of a step that turned out not to be due: a crash may have prevented that at the step's end. */
+/** Deletes the attempts of a step that is not due any more. */
 export async function dropAttempt(
   catalog: Catalog,
   job: ClaimedJob,

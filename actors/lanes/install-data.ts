@@ -1,9 +1,9 @@
 // The plugin calls that install a dataset's data on one target. Whatever may exist there already is uninstalled first, so rows
 // are never duplicated. If another target has written the rows, only files are installed (../dataset/shared-data.ts).
 
-import type { DatasetMetadata } from '../../engine/model/metadata.ts';
+import type { DataType } from '../../engine/model/data-types.ts';
 import { INSTALL_KINDS } from '../../engine/model/status.ts';
-import type { Catalog, InstallAttempt, ObjectVersion } from '../../engine/ports/catalog.ts';
+import type { Catalog, CatalogChange, DatasetWithAttempts, ObjectVersion } from '../../engine/ports/catalog.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo } from '../../engine/ports/object-store.ts';
@@ -20,16 +20,15 @@ interface InstallDataPorts {
 /** The same for all targets of an attempt. */
 interface InstallDataWork {
   readonly job: ClaimedJob;
-  readonly plugin: string;
-  readonly metadata: DatasetMetadata;
+  readonly record: DatasetWithAttempts;
+  readonly type: DataType;
   readonly manifest: string;
   readonly payload: ObjectInfo;
   readonly version: ObjectVersion;
   readonly properties: readonly ObjectInfo[];
-  readonly attempts: readonly InstallAttempt[];
 }
 
-interface InstallPlace {
+export interface InstallPlace {
   readonly target: InstallTarget;
   /** An install on this target may have begun before. */
   readonly begun: boolean;
@@ -44,9 +43,10 @@ export async function installData(
 ): Promise<InstallReply> {
   const holder = holderOf(place.neighbours, work.version);
   if (holder) return installFiles(work, place, holder, ports, signal);
-  const { metadata, job } = work;
+  const { job } = work;
+  const { metadata, attempts } = work.record;
   const options = { signal, alone: job.alone, owner: job.owner };
-  const cleared = leftovers(place.neighbours, work.attempts);
+  const cleared = leftovers(place.neighbours, attempts);
   for (const neighbour of cleared) await withdraw(work, neighbour, ports.catalog, signal);
   for (const target of [...cleared.map((one) => one.target), ...(place.begun ? [place.target] : [])]) {
     const gone = await ports.tasks.run('uninstall', { ...callOf(work, target), type: metadata.type }, options);
@@ -73,7 +73,8 @@ async function installFiles(
   { tasks }: InstallDataPorts,
   signal: AbortSignal,
 ): Promise<InstallReply> {
-  const { metadata, job } = work;
+  const { job } = work;
+  const { metadata } = work.record;
   const options = { signal, alone: job.alone, owner: job.owner };
   const call = callOf(work, target);
   if (begun) {
@@ -96,14 +97,15 @@ async function withdraw(
   signal: AbortSignal,
 ): Promise<void> {
   if (state.messages.data?.status !== 'complete') return;
-  for (const kind of INSTALL_KINDS) {
-    await target.writeMessage(job.dataset, kind, { status: 'queued' }, job.lease.token, signal);
-    const copy = { set: 'install', target: target.id, kind, status: 'queued', messages: [] } as const;
-    await catalog.write(job.dataset, job.lease, [copy], signal);
-  }
+  const queued = { status: 'queued' } as const;
+  await target.write(job.dataset, { messages: { data: queued, meta: queued } }, job.lease.token, signal);
+  const copies = INSTALL_KINDS.map((kind): CatalogChange => {
+    return { set: 'install', target: target.id, kind, ...queued, messages: [] };
+  });
+  await catalog.write(job.dataset, job.lease, copies, signal);
 }
 
-function callOf({ job, plugin }: InstallDataWork, target: InstallTarget) {
+function callOf({ job, type }: InstallDataWork, target: InstallTarget) {
   const { eventId, dataset, traceparent } = job;
-  return { plugin, eventId, dataset, traceparent, target: target.id };
+  return { plugin: type.plugin, eventId, dataset, traceparent, target: target.id };
 }

@@ -1,11 +1,15 @@
-// The install lane: one job per dataset. The job's due targets run in parallel, each as its own step; targets that share a data
-// schema run one after the other. If an install may have begun before, an uninstall precedes it, so rows are never duplicated
-// (install-data.ts). A revision that is installed everywhere supersedes the older ones.
+// The install lane: one job per dataset. The job's due targets run in parallel, each with two steps of its own: the data, then
+// the metadata. Targets that share a data schema run one after the other, with the data of all of them first. If an install
+// may have begun before, an uninstall precedes it, so rows are never duplicated (install-data.ts). A revision that is installed
+// everywhere supersedes the older ones.
+//
+// Metadata that cannot be installed here and now are requested from the update-meta lane, which retries them. A crash does not
+// lose the request: the job runs again until it ends, finds the data installed and the metadata not, and requests them.
 
 import type { DataType, DataTypes } from '../../engine/model/data-types.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
-import { type InstallStatus, isDeleted } from '../../engine/model/status.ts';
-import type { Catalog, DatasetRecord, InstallAttempt, ObjectVersion } from '../../engine/ports/catalog.ts';
+import { type InstallKind, isDeleted } from '../../engine/model/status.ts';
+import type { Catalog, DatasetWithAttempts, ObjectVersion } from '../../engine/ports/catalog.ts';
 import type { ControlState, InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
@@ -20,21 +24,23 @@ import {
   versionOf,
 } from '../dataset/dataset-versions.ts';
 import { type Neighbour, neighboursOf, onEachGroup } from '../dataset/shared-data.ts';
-import {
-  dropAttempt,
-  type InstallTargets,
-  mirror,
-  propertyFiles,
-  requestSharing,
-  targetsOf,
-} from '../dataset/site-targets.ts';
+import { type InstallTargets, mirror, propertyFiles, requestSharing, targetsOf } from '../dataset/site-targets.ts';
 import { flagOlder } from '../dataset/stored-dataset.ts';
 import { readManifest } from '../dataset/stored-documents.ts';
 import { DONE, type FailedOutcome, type JobHandler } from '../jobs/job-handler.ts';
 import { ensureRegistered } from '../reconciliation/reconcile-registration.ts';
 import type { TaskRunner } from '../tasks/task-map.ts';
-import { installData } from './install-data.ts';
-import { nextTry, reportInstalls, runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
+import { type InstallPlace, installData } from './install-data.ts';
+import { controlDocument, metaStep } from './install-meta.ts';
+import {
+  failStep,
+  nextTry,
+  reportInstalls,
+  runStep,
+  type Step,
+  type StepPorts,
+  type StepResult,
+} from './install-step.ts';
 
 interface InstallLanePorts extends StepPorts {
   readonly catalog: Catalog;
@@ -48,22 +54,28 @@ interface InstallLanePorts extends StepPorts {
 /** What all targets of one attempt share. */
 interface Work {
   readonly job: ClaimedJob;
-  readonly record: DatasetRecord;
+  readonly record: DatasetWithAttempts;
   readonly type: DataType;
   readonly payload: ObjectInfo;
   readonly version: ObjectVersion;
   readonly manifest: string;
   readonly properties: readonly ObjectInfo[];
-  readonly attempts: readonly InstallAttempt[];
+}
+
+/** How it stands on one target after the step of the data. */
+interface TargetResult {
+  readonly data: StepResult | undefined;
+  /** The step that follows. `marked`: it began with the end of the data. */
+  readonly meta?: { readonly step: Step; readonly marked: boolean };
 }
 
 export class InstallLane implements JobHandler {
   readonly lane = 'install';
   readonly #ports: InstallLanePorts;
   readonly #types: DataTypes;
-  readonly #retry: RetryPolicy;
+  readonly #retry: Readonly<Record<InstallKind, RetryPolicy>>;
 
-  constructor(ports: InstallLanePorts, types: DataTypes, retry: RetryPolicy) {
+  constructor(ports: InstallLanePorts, types: DataTypes, retry: Readonly<Record<InstallKind, RetryPolicy>>) {
     this.#ports = ports;
     this.#types = types;
     this.#retry = retry;
@@ -73,9 +85,14 @@ export class InstallLane implements JobHandler {
     const work = await this.#gather(job, signal);
     if (!work) return DONE;
     const targets = targetsOf(work.record, work.type, this.#types, this.#ports.targets);
-    const results = await onEachGroup(targets, (target) => this.#installOn(work, target, signal));
-    await this.#supersede(work, results, signal);
-    return nextTry(results, this.#ports.clock.now());
+    const results = await onEachGroup(
+      targets,
+      (target, alone) => this.#installOn(work, target, alone, signal),
+      ({ meta }) => this.#installMeta(job, meta, signal),
+    );
+    const data = results.map((result) => result.data);
+    await this.#supersede(work, data, signal);
+    return nextTry(data, this.#ports.clock.now());
   }
 
   /** Steps report their own failures; this reports failures outside of them. */
@@ -104,26 +121,24 @@ export class InstallLane implements JobHandler {
       version,
       manifest: manifest.text,
       properties: await propertyFiles(store, record, signal),
-      attempts: await catalog.attempts(job.dataset, signal),
     };
   }
 
-  async #installOn(work: Work, target: InstallTarget, signal: AbortSignal): Promise<StepResult | undefined> {
+  /** @param alone no other target of the job shares its data schema, so that its metadata follow at once */
+  async #installOn(work: Work, target: InstallTarget, alone: boolean, signal: AbortSignal): Promise<TargetResult> {
     const { job, record, type } = work;
-    const attempt = work.attempts.find((one) => one.target === target.id && one.kind === 'data');
-    const step: Omit<Step, 'begun' | 'prepare' | 'call'> = {
+    const attempt = record.attempts.find((one) => one.target === target.id && one.kind === 'data');
+    const step: Omit<Step, 'begun' | 'call'> = {
       target,
       kind: 'data',
       plugin: type.plugin,
       version: work.version,
       attempt,
-      conclude: (status) => this.#requestMeta(job, status, signal),
     };
     // If a target does not answer, its own step waits and the others go on.
-    const wait = (error: unknown): Promise<StepResult> => {
-      const fail = async (): Promise<never> => Promise.reject(error);
-      const waiting = { ...step, begun: attempt?.started ? true : undefined, prepare: fail, call: fail };
-      return runStep(job, waiting, this.#retry, this.#ports, signal);
+    const wait = async (error: unknown): Promise<TargetResult> => {
+      const waiting = { ...step, begun: attempt?.started ? true : undefined, call: () => Promise.reject(error) };
+      return { data: await failStep(job, waiting, error, this.#retry.data, this.#ports, signal) };
     };
     let state: ControlState;
     try {
@@ -135,11 +150,12 @@ export class InstallLane implements JobHandler {
     if (state.deletedStatus === 0)
       await requestSharing(this.#ports.jobs, job, record, state, 'install-data-lane', signal);
     if (state.deletedStatus !== 0 || !dataAreDue(state, work.version)) {
-      if (metaAreStale(work, state)) await this.#requestMeta(job, 'complete', signal);
-      await mirror(this.#ports.catalog, job, record, target.id, state, signal);
-      await dropAttempt(this.#ports.catalog, job, attempt, signal);
+      const stale = metaAreStale(work, state);
+      if (stale) await this.#requestMeta(job, signal);
+      const over = record.attempts.filter((one) => one.target === target.id && !(stale && one.kind === 'meta'));
+      await mirror(this.#ports.catalog, job, record, target.id, state, over, signal);
       const status = state.deletedStatus === 0 ? state.messages.data?.status : undefined;
-      return status && { kind: 'over', status };
+      return { data: status && { kind: 'over', status } };
     }
     let neighbours: readonly Neighbour[];
     try {
@@ -148,14 +164,50 @@ export class InstallLane implements JobHandler {
       return wait(error);
     }
     const begun = attempt?.started === true || state.messages.data !== undefined;
-    const place = { target, begun, neighbours };
+    return this.#install(work, step, { target, begun, neighbours, alone }, state, signal);
+  }
+
+  async #install(
+    work: Work,
+    step: Omit<Step, 'begun' | 'call'>,
+    place: InstallPlace & { readonly alone: boolean },
+    state: ControlState,
+    signal: AbortSignal,
+  ): Promise<TargetResult> {
+    const { job } = work;
+    const meta = this.#metaAfter(work, place.target, !state.present, signal);
+    const marked = meta !== undefined && place.alone;
     const due: Step = {
       ...step,
-      begun,
-      prepare: () => this.#prepare(work, target, state, signal),
-      call: () => installData({ ...work, plugin: type.plugin, metadata: record.metadata }, place, this.#ports, signal),
+      begun: place.begun,
+      begin: {
+        ...(state.present ? {} : { document: controlDocument(work, false) }),
+        // With the data, the plugin removes installed metadata, so the metadata must be installed again afterwards.
+        ...(isSaid(state) ? { other: 'queued' } : {}),
+      },
+      call: () => installData(work, place, this.#ports, signal),
+      ...(marked ? { next: meta } : {}),
     };
-    return runStep(job, due, this.#retry, this.#ports, signal);
+    const data = await runStep(job, due, this.#retry.data, this.#ports, signal);
+    if (data.kind !== 'over' || data.status !== 'complete') return { data };
+    if (meta) return { data, meta: { step: meta, marked } };
+    await this.#requestMeta(job, signal);
+    return { data };
+  }
+
+  /** Undefined when the version of the metadata is unknown, or when their step already has attempts and a next time. */
+  #metaAfter(work: Work, target: InstallTarget, written: boolean, signal: AbortSignal): Step | undefined {
+    const { sync } = work.record;
+    if (!sync.meta) return undefined;
+    const version = combinedVersion(sync.meta, work.properties);
+    const step = metaStep(work, version, target, this.#ports.tasks, signal, written);
+    return step.attempt ? undefined : step;
+  }
+
+  async #installMeta(job: ClaimedJob, meta: TargetResult['meta'], signal: AbortSignal): Promise<void> {
+    if (!meta) return;
+    const result = await runStep(job, meta.step, this.#retry.meta, this.#ports, signal, meta.marked);
+    if (result.kind === 'waiting') await this.#requestMeta(job, signal);
   }
 
   /** Older revisions stay installed until this one is installed on every enabled target that its type applies to. */
@@ -171,35 +223,18 @@ export class InstallLane implements JobHandler {
     this.#ports.log.info({ dataset: job.dataset, event: job.eventId, older }, 'older revisions superseded');
   }
 
-  async #prepare(work: Work, target: InstallTarget, state: ControlState, signal: AbortSignal): Promise<void> {
-    const { job, record, type } = work;
-    const { owner, dataset, metadata } = record;
-    if (!state.present)
-      await target.writeDataset(
-        { owner, dataset, metadata, category: type.category, showVisibility: false },
-        job.lease.token,
-        signal,
-      );
-    const meta = state.messages.meta?.status;
-    if (meta === undefined || meta === 'queued') return;
-    // With the data, the plugin removes installed metadata, so the metadata must be installed again afterwards.
-    await target.writeMessage(dataset, 'meta', { status: 'queued' }, job.lease.token, signal);
-    const queued = { set: 'install', target: target.id, kind: 'meta', status: 'queued', messages: [] } as const;
-    await this.#ports.catalog.write(dataset, job.lease, [queued], signal);
-  }
-
-  /** Before the status says that the data are installed, so that a crash in between cannot lose the request. */
-  async #requestMeta(job: ClaimedJob, status: InstallStatus, signal: AbortSignal): Promise<void> {
-    if (status !== 'complete') return;
-    const { owner, dataset, eventId } = job;
+  async #requestMeta({ owner, dataset, eventId }: ClaimedJob, signal: AbortSignal): Promise<void> {
     const request = { lane: 'updateMeta', owner, dataset, eventId, source: 'install-data-lane' } as const;
     await this.#ports.jobs.enqueue([request], signal);
   }
 }
 
+/** The target has a status of metadata that an install of the data makes out of date. */
+const isSaid = ({ messages: { meta } }: ControlState): boolean => meta !== undefined && meta.status !== 'queued';
+
 /**
- * The update-meta lane skips an unavailable target while the cache does not know that the data are installed there. That
- * happens when the attempt that installed them crashed before it recorded this, or when a later one could not ask the target.
+ * The step of the metadata did not end: the attempt that installed the data crashed, or it could not install the metadata. The
+ * update-meta lane may also have skipped the target while it was unavailable.
  */
 function metaAreStale({ record: { sync }, properties }: Work, state: ControlState): boolean {
   if (!isInstalled(state)) return false;

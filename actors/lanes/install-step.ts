@@ -7,6 +7,13 @@
 //   `running` without a lease was left by an attempt that crashed: due again, for data after an uninstall.
 //   If the first call did not reach the plugin, nothing has begun: its marks (`started`, `running`) are removed,
 //   and no uninstall is needed.
+//
+// Each side has one write per status: rows and other statuses that belong to a status are written together with it. The cache
+// says that a step has begun before the target has rows of it, and both say so before the plugin is called. So a target without
+// a row never had a call.
+//
+// Where metadata follow data, the end of the data and the beginning of the metadata are one write on each side. A mark of
+// metadata makes nothing due but the step itself, so the target may have it before the cache.
 
 import type { InstallKind, InstallStatus } from '../../engine/model/status.ts';
 import type {
@@ -16,7 +23,7 @@ import type {
   InstallAttempt,
   ObjectVersion,
 } from '../../engine/ports/catalog.ts';
-import type { InstallTarget } from '../../engine/ports/install-target.ts';
+import type { ControlDocument, ControlMessage, InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
 import type { InstallReply } from '../../engine/ports/plugin-client.ts';
 import { Failure, kindOf, publicMessage, publicOutcome } from '../../engine/runtime/failure.ts';
@@ -47,11 +54,21 @@ export interface Step {
    * Undefined: the target did not answer, and is not called.
    */
   readonly begun: boolean | undefined;
-  /** Runs before the status becomes `running`: writes the rows that the status needs. */
-  prepare(signal: AbortSignal): Promise<void>;
+  /** Written with `running`. */
+  readonly begin?: StepWrite;
   call(signal: AbortSignal): Promise<InstallReply>;
-  /** Runs after a final reply and before its status is written. */
-  conclude?(status: InstallStatus, signal: AbortSignal): Promise<void>;
+  /** Written with the final status. */
+  end?(status: InstallStatus): StepWrite;
+  /** The step that begins when this one is complete: its marks are written with the final status. Run it next, as begun. */
+  readonly next?: Step | undefined;
+}
+
+/** What is written with a status of a step. */
+interface StepWrite {
+  /** The rows that the status needs. */
+  readonly document?: ControlDocument;
+  /** The new status of the other kind on the same target. */
+  readonly other?: InstallStatus;
 }
 
 export type StepResult =
@@ -66,30 +83,31 @@ interface Answer {
 
 const RUNNING: Answer = { status: 'running', messages: [] };
 
+/** @param marked the step began with the end of the one before it */
 export async function runStep(
   job: ClaimedJob,
   step: Step,
   policy: RetryPolicy,
   ports: StepPorts,
   signal: AbortSignal,
+  marked = false,
 ): Promise<StepResult> {
   const attempt = attemptOf(step);
-  const notBefore = attempt.notBefore?.getTime() ?? 0;
-  if (notBefore > ports.clock.now()) return { kind: 'waiting', untilMs: notBefore };
-  let { started } = attempt;
+  const untilMs = waitsUntil(attempt, ports);
+  if (untilMs !== undefined) return { kind: 'waiting', untilMs };
+  let started = attempt.started || marked;
   let called: 'no' | 'yes' | 'answered' = 'no';
   let answer: Answer;
   try {
-    await step.prepare(signal);
-    const begun = { set: 'attempt', ...attempt, notBefore: undefined, started: true } as const;
-    await ports.catalog.write(job.dataset, job.lease, [begun, mirrorOf(step, RUNNING)], signal);
-    started = true;
-    await writeControl(job, step, RUNNING, signal);
+    if (!marked) {
+      await ports.catalog.write(job.dataset, job.lease, [...marksOf(step), ...othersOf(step, step.begin)], signal);
+      started = true;
+      await writeControl(job, step, RUNNING, signal, step.begin);
+    }
     called = 'yes';
     answer = answerOf(await step.call(signal), step.plugin);
     called = 'answered';
-    await step.conclude?.(answer.status, signal);
-    await writeControl(job, step, answer, signal, step.version);
+    await writeControl(job, step, answer, signal, endOf(step, answer), step.version);
   } catch (error) {
     if (kindOf(error) === 'aborted' || signal.aborted) throw error;
     // Once the plugin has answered, the data are installed, and any later unreachable error is about something else.
@@ -100,6 +118,22 @@ export async function runStep(
   // The control DB has the status, so the step does not fail if the rest cannot be written: the next attempt writes it.
   await close(job, step, answer, ports, signal);
   return { kind: 'over', status: answer.status };
+}
+
+/** The step cannot begin, because its target does not answer. */
+export async function failStep(
+  job: ClaimedJob,
+  step: Step,
+  error: unknown,
+  policy: RetryPolicy,
+  ports: StepPorts,
+  signal: AbortSignal,
+): Promise<StepResult> {
+  const attempt = attemptOf(step);
+  const untilMs = waitsUntil(attempt, ports);
+  if (untilMs !== undefined) return { kind: 'waiting', untilMs };
+  if (kindOf(error) === 'aborted' || signal.aborted) throw error;
+  return postpone(job, step, attempt, error, policy, ports, signal);
 }
 
 /** The step failed without a result for the dataset: it is retried later, or given up after the last attempt. */
@@ -143,7 +177,7 @@ async function giveUp(
 ): Promise<boolean> {
   const answer = { status: 'failed-installation', messages: [reason] } as const;
   try {
-    await writeControl(job, step, answer, signal, step.version);
+    await writeControl(job, step, answer, signal, {}, step.version);
   } catch (error) {
     if (kindOf(error) === 'aborted') throw error;
     if (kindOf(error) === 'transient') return false;
@@ -167,15 +201,36 @@ async function writeControl(
   step: Step,
   { status, messages }: Answer,
   signal: AbortSignal,
+  { document, other }: StepWrite = {},
   version?: ObjectVersion,
 ): Promise<void> {
   const message = messages.length > 0 ? { message: messages.join('\n') } : {};
-  const content = { status, ...message, ...(version ? { version } : {}) };
-  await step.target.writeMessage(job.dataset, step.kind, content, job.lease.token, signal);
+  const own: ControlMessage = { status, ...message, ...(version ? { version } : {}) };
+  const written = { [step.kind]: own, ...(other ? { [otherKind(step)]: { status: other } } : {}) };
+  const change = { ...(document ? { document } : {}), messages: written };
+  await step.target.write(job.dataset, change, job.lease.token, signal);
 }
 
-function mirrorOf({ target, kind }: Step, { status, messages }: Answer): CatalogChange {
+const otherKind = ({ kind }: Step): InstallKind => (kind === 'data' ? 'meta' : 'data');
+
+/** The next step's status is written with this one's. */
+function endOf(step: Step, { status }: Answer): StepWrite {
+  const next: StepWrite = status === 'complete' && step.next ? { other: RUNNING.status } : {};
+  return { ...step.end?.(status), ...next };
+}
+
+function mirrorOf({ target, kind }: Pick<Step, 'target' | 'kind'>, { status, messages }: Answer): CatalogChange {
   return { set: 'install', target: target.id, kind, status, messages: linesOf(messages) };
+}
+
+/** In the cache: the step has begun. */
+const marksOf = (step: Step): readonly CatalogChange[] => [
+  { set: 'attempt', ...attemptOf(step), notBefore: undefined, started: true },
+  mirrorOf(step, RUNNING),
+];
+
+function othersOf(step: Step, { other }: StepWrite = {}): readonly CatalogChange[] {
+  return other ? [mirrorOf({ target: step.target, kind: otherKind(step) }, { status: other, messages: [] })] : [];
 }
 
 /** Finishes a step with a final answer, which the control DB has or cannot store. */
@@ -187,7 +242,8 @@ async function close(
   signal: AbortSignal,
 ): Promise<void> {
   const over = { set: 'attemptOver', target: step.target.id, kind: step.kind } as const;
-  await ports.catalog.write(job.dataset, job.lease, [mirrorOf(step, answer), over], signal);
+  const next = answer.status === 'complete' && step.next ? marksOf(step.next) : [];
+  await ports.catalog.write(job.dataset, job.lease, [mirrorOf(step, answer), over, ...next], signal);
 }
 
 function answerOf(reply: InstallReply, plugin: string): Answer {
@@ -209,6 +265,12 @@ function answerOf(reply: InstallReply, plugin: string): Answer {
 
 function attemptOf(step: Step): InstallAttempt {
   return step.attempt ?? { target: step.target.id, kind: step.kind, attempts: 0, notBefore: undefined, started: false };
+}
+
+/** Undefined when the step is due. */
+function waitsUntil({ notBefore }: InstallAttempt, { clock }: StepPorts): number | undefined {
+  const untilMs = notBefore?.getTime() ?? 0;
+  return untilMs > clock.now() ? untilMs : undefined;
 }
 
 /** Done when every step is over. Otherwise retries when the first waiting step is due. Steps count their own attempts. */

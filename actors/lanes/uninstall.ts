@@ -121,7 +121,7 @@ async function tell(
   const { dataset, lease } = job;
   try {
     const status = state.messages.data?.status;
-    if (status) await target.writeMessage(dataset, 'data', { status, message: reason }, lease.token, signal);
+    if (status) await target.write(dataset, { messages: { data: { status, message: reason } } }, lease.token, signal);
     const copy = record?.installs.find((install) => install.target === target.id && install.kind === 'data');
     if (!copy) return;
     await catalog.write(dataset, lease, [{ set: 'install', ...copy, messages: linesOf([reason]) }], signal);

@@ -1,5 +1,6 @@
 // The update-meta lane copies metadata from the object store into the cache and into every install target. The plugin then
-// installs them where the data are installed. Only after that do other people see the dataset on the target.
+// installs them where the data are installed (install-meta.ts). The metadata of a new dataset are installed by the install
+// lane, right after the data. What then has to wait comes here.
 
 import type { DataType, DataTypes } from '../../engine/model/data-types.ts';
 import type { DatasetMetadata } from '../../engine/model/metadata.ts';
@@ -8,7 +9,7 @@ import type {
   Catalog,
   CatalogChange,
   DatasetRecord,
-  InstallAttempt,
+  DatasetWithAttempts,
   ObjectVersion,
 } from '../../engine/ports/catalog.ts';
 import type { ControlState, InstallTarget } from '../../engine/ports/install-target.ts';
@@ -16,7 +17,7 @@ import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
 import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import type { RetryPolicy } from '../../engine/runtime/retry.ts';
-import { combinedVersion, metaIsCurrent, sameVersion } from '../dataset/dataset-versions.ts';
+import { combinedVersion, isInstalled, metaIsCurrent, sameVersion } from '../dataset/dataset-versions.ts';
 import { onEachGroup } from '../dataset/shared-data.ts';
 import {
   dropAttempt,
@@ -30,8 +31,9 @@ import {
 import { readMetadata, type Stored } from '../dataset/stored-documents.ts';
 import { DONE, type FailedOutcome, type JobHandler } from '../jobs/job-handler.ts';
 import { ensureRegistered } from '../reconciliation/reconcile-registration.ts';
-import { objectFile, type TaskRunner } from '../tasks/task-map.ts';
-import { nextTry, reportInstalls, runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
+import type { TaskRunner } from '../tasks/task-map.ts';
+import { controlDocument, metaStep } from './install-meta.ts';
+import { failStep, nextTry, reportInstalls, runStep, type StepPorts, type StepResult } from './install-step.ts';
 
 interface UpdateMetaLanePorts extends StepPorts {
   readonly catalog: Catalog;
@@ -43,11 +45,10 @@ interface UpdateMetaLanePorts extends StepPorts {
 
 interface Work {
   readonly job: ClaimedJob;
-  readonly record: DatasetRecord;
+  readonly record: DatasetWithAttempts;
   readonly type: DataType;
   readonly version: ObjectVersion;
   readonly properties: readonly ObjectInfo[];
-  readonly attempts: readonly InstallAttempt[];
 }
 
 export class UpdateMetaLane implements JobHandler {
@@ -75,8 +76,7 @@ export class UpdateMetaLane implements JobHandler {
     if (!type || record.import?.status !== 'complete') return DONE;
 
     const version = combinedVersion(stored.version, properties);
-    const attempts = await catalog.attempts(job.dataset, signal);
-    const work = { job, record, type, version, properties, attempts };
+    const work = { job, record, type, version, properties };
     const targets = targetsOf(record, type, this.#types, this.#ports.targets);
     const results = await onEachGroup(targets, (target) => this.#updateOn(work, target, signal));
     return nextTry(results, this.#ports.clock.now());
@@ -108,7 +108,7 @@ export class UpdateMetaLane implements JobHandler {
   async #updateOn(work: Work, target: InstallTarget, signal: AbortSignal): Promise<StepResult | undefined> {
     const { job, record } = work;
     const { catalog } = this.#ports;
-    const step = this.#step(work, target, signal);
+    const step = metaStep(work, work.version, target, this.#ports.tasks, signal);
     let state: ControlState;
     try {
       state = await target.state(job.dataset, signal);
@@ -120,26 +120,23 @@ export class UpdateMetaLane implements JobHandler {
         await dropAttempt(catalog, job, step.attempt, signal);
         return undefined;
       }
-      const failing = async (): Promise<void> => {
-        throw error;
-      };
-      return runStep(job, { ...step, prepare: failing }, this.#retry, this.#ports, signal);
+      return failStep(job, step, error, this.#retry, this.#ports, signal);
     }
     if (state.deletedStatus !== 0) return undefined;
     // Before the rows exist, so that a crash in between cannot lose the request.
     await requestSharing(this.#ports.jobs, job, record, state, 'update-meta-lane', signal);
-    const installed = state.messages.data?.status === 'complete';
+    const installed = isInstalled(state);
     if (installed && !metaIsCurrent(state, work.version)) return runStep(job, step, this.#retry, this.#ports, signal);
     if (!installed) await this.#writeAhead(work, target, signal);
-    await mirror(catalog, job, record, target.id, state, signal);
-    await dropAttempt(catalog, job, step.attempt, signal);
+    await mirror(catalog, job, record, target.id, state, step.attempt ? [step.attempt] : [], signal);
     return undefined;
   }
 
   /** Nothing is installed yet: the rows are written ahead of the data, as private. */
   async #writeAhead(work: Work, target: InstallTarget, signal: AbortSignal): Promise<void> {
     try {
-      await this.#writeRows(work, target, false, signal);
+      const change = { document: controlDocument(work, false) };
+      await target.write(work.job.dataset, change, work.job.lease.token, signal);
     } catch (error) {
       if (kindOf(error) === 'aborted' || signal.aborted) throw error;
       this.#passOver(work.job, target, error);
@@ -155,44 +152,6 @@ export class UpdateMetaLane implements JobHandler {
     this.#ports.log.warn(
       { ...about, err: messageOf(error) },
       'rows of a dataset that is not installed yet could not be written; skipped',
-    );
-  }
-
-  #step(work: Work, target: InstallTarget, signal: AbortSignal): Step {
-    const { job, record, type } = work;
-    return {
-      target,
-      kind: 'meta',
-      plugin: type.plugin,
-      version: work.version,
-      attempt: work.attempts.find((one) => one.target === target.id && one.kind === 'meta'),
-      // They are stored with the data and removed with them, so their marks never make an uninstall due.
-      begun: true,
-      prepare: async () => undefined,
-      call: () =>
-        this.#ports.tasks.run(
-          'install-meta',
-          {
-            plugin: type.plugin,
-            eventId: job.eventId,
-            dataset: job.dataset,
-            traceparent: job.traceparent,
-            target: target.id,
-            metadata: record.metadata,
-            properties: work.properties.map((info) => objectFile(info, fileName(info.key))),
-          },
-          { signal, alone: job.alone, owner: job.owner },
-        ),
-      conclude: (status) => this.#writeRows(work, target, status === 'complete', signal),
-    };
-  }
-
-  async #writeRows(work: Work, target: InstallTarget, showVisibility: boolean, signal: AbortSignal): Promise<void> {
-    const { owner, dataset, metadata } = work.record;
-    await target.writeDataset(
-      { owner, dataset, metadata, category: work.type.category, showVisibility },
-      work.job.lease.token,
-      signal,
     );
   }
 }

@@ -4,7 +4,7 @@
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
 import { type DatasetState, type ImportStatus, INSTALL_KINDS } from '../../engine/model/status.ts';
-import type { Catalog, CatalogChange, DatasetRecord } from '../../engine/ports/catalog.ts';
+import type { Catalog, CatalogChange, DatasetRecord, DatasetWithAttempts } from '../../engine/ports/catalog.ts';
 import type { ClaimedJob } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
 import { isUninstalled, sharesVersion, versionOf } from '../dataset/dataset-versions.ts';
@@ -139,8 +139,8 @@ export async function ensureRegistered(
   store: ObjectStore,
   job: ClaimedJob,
   signal: AbortSignal,
-): Promise<DatasetRecord | undefined> {
-  const known = await catalog.find(job.dataset, signal);
+): Promise<DatasetWithAttempts | undefined> {
+  const known = await catalog.findWithAttempts(job.dataset, signal);
   if (known) return known;
   const at = { owner: job.owner, dataset: job.dataset };
   if (!(await store.head(objectKey(at, 'import-ready.zip'), signal))) return undefined;
@@ -160,5 +160,5 @@ export async function ensureRegistered(
   const objects = keptObjects(stored);
   const all = objects ? [...changes, { set: 'kept', objects } as const] : changes;
   await catalog.register(at, metadata.document, all, job.lease, signal);
-  return catalog.find(job.dataset, signal);
+  return catalog.findWithAttempts(job.dataset, signal);
 }

@@ -129,7 +129,7 @@ export class ReconciliationLane implements JobHandler {
     const said = message === undefined ? {} : { message };
     await this.#ports.targets
       .get(target)
-      ?.writeMessage(job.dataset, kind, { status, ...said }, job.lease.token, signal);
+      ?.write(job.dataset, { messages: { [kind]: { status, ...said } } }, job.lease.token, signal);
     const messages = linesOf(message === undefined ? [] : [message]);
     const copy = { set: 'install', target, kind, status, messages } as const;
     await this.#ports.catalog.write(job.dataset, job.lease, [copy], signal);

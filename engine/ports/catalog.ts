@@ -80,8 +80,14 @@ export interface InstallAttempt {
   readonly started: boolean;
 }
 
+/** For a job that works on the dataset's installs: all that it has to know, in one read. */
+export interface DatasetWithAttempts extends DatasetRecord {
+  readonly attempts: readonly InstallAttempt[];
+}
+
 export interface Catalog {
   find(dataset: DatasetId, signal: AbortSignal): Promise<DatasetRecord | undefined>;
+  findWithAttempts(dataset: DatasetId, signal: AbortSignal): Promise<DatasetWithAttempts | undefined>;
   /**
    * Adds a dataset that the object store knows and the cache does not: state live, upload success, import queued unless the
    * changes say otherwise, all in one transaction. Does nothing when it exists or is being received.

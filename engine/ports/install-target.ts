@@ -1,18 +1,39 @@
 // One install target: its control DB, from which the site reads which datasets are installed for whom. Every write carries the
-// lease token of the dataset; a token lower than the stored one is refused (`aborted`).
+// lease token of the dataset; a token lower than the stored one is refused (`aborted`). A write happens as a whole or not at
+// all.
 
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import type { DatasetMetadata, DatasetType } from '../model/metadata.ts';
-import type { DatasetAddress } from '../model/object-key.ts';
 import type { InstallKind, InstallStatus } from '../model/status.ts';
 import type { ObjectVersion, SyncPart } from './catalog.ts';
 
-export interface ControlDocument extends DatasetAddress {
+export interface ControlDocument {
+  readonly owner: UserId;
   readonly metadata: DatasetMetadata;
   /** Display name of the type. */
   readonly category: string;
   /** False forces `private`: the dataset is not installed here yet. */
   readonly showVisibility: boolean;
+  /** The target already has the rows of this very document, from a write under the same token. They need not be replaced. */
+  readonly written?: boolean;
+}
+
+/** The status of one kind of install. */
+export interface ControlMessage {
+  readonly status: InstallStatus;
+  readonly message?: string;
+  /** Stored with it; without one, the stored version stays. */
+  readonly version?: ObjectVersion;
+}
+
+/** What one step of an install writes at once. What is absent stays as it is. */
+export interface ControlWrite {
+  /**
+   * Replaces all rows of the dataset except its install messages and visibilities of other users; adds the owner's visibility
+   * row. Everything else needs these rows.
+   */
+  readonly document?: ControlDocument;
+  readonly messages?: Readonly<Partial<Record<InstallKind, ControlMessage>>>;
 }
 
 export interface InstallMessage {
@@ -39,21 +60,9 @@ export interface InstallTarget {
    * (actors/dataset/shared-data.ts). Only compared, never shown.
    */
   readonly dataSchema: string;
-  /**
-   * Replaces all rows of the dataset except its install messages and visibilities of other users; adds the owner's visibility
-   * row.
-   */
-  writeDataset(document: ControlDocument, token: number, signal: AbortSignal): Promise<void>;
   state(dataset: DatasetId, signal: AbortSignal): Promise<ControlState>;
-  /** Needs the dataset's row (see writeDataset). Stores `version` with it when given. */
-  writeMessage(
-    dataset: DatasetId,
-    kind: InstallKind,
-    message: { readonly status: InstallStatus; readonly message?: string; readonly version?: ObjectVersion },
-    token: number,
-    signal: AbortSignal,
-  ): Promise<void>;
-  /** Records that nothing of this kind has begun here after all. Needs the dataset's row, like writeMessage. */
+  write(dataset: DatasetId, change: ControlWrite, token: number, signal: AbortSignal): Promise<void>;
+  /** Records that nothing of this kind has begun here after all. Needs the dataset's rows. */
   removeMessage(dataset: DatasetId, kind: InstallKind, token: number, signal: AbortSignal): Promise<void>;
   /** Replaces the list of users, besides the owner, who may see the dataset. */
   writeVisibility(

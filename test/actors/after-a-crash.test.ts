@@ -5,7 +5,7 @@ import { serializeMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
 import { transient } from '../../engine/runtime/failure.ts';
 import { PLASMO } from '../support/dataset-samples.ts';
-import { installedWorld, worldBefore } from '../support/lane-start.ts';
+import { claimed, installedWorld, worldBefore } from '../support/lane-start.ts';
 import type { LaneWorld } from '../support/lane-world.ts';
 import { targetAway } from '../support/target-away.ts';
 
@@ -13,12 +13,17 @@ const never = new AbortController().signal;
 const ONE_TARGET = { metadata: { installTargets: [PLASMO] } };
 const AWAY = transient('no route to host', { unreachable: true });
 
-/** What the run of an install lane says that dies just after the control DB knows that the data are there. */
-async function installUnheard(world: LaneWorld, at: DatasetAddress): Promise<void> {
-  const { installs } = world.dataset(at);
-  await world.run('install');
-  world.catalog.datasets.set(at.dataset, { ...world.dataset(at), installs });
-  world.event('install', at);
+/** The process of an install dies just after the target has been told that the data are there. */
+async function installUnheard(world: LaneWorld): Promise<void> {
+  const target = world.targets.get(PLASMO);
+  if (!target) throw new Error('no target');
+  const { process: dead, job } = await claimed(world, 'install');
+  const { write } = target;
+  target.write = async (dataset, change, token, signal) => {
+    await write.call(target, dataset, change, token, signal);
+    if (change.messages?.data?.status === 'complete') world.leases.kill(dead.id);
+  };
+  await dead.perform(job);
 }
 
 async function rename(world: LaneWorld, at: DatasetAddress, name: string): Promise<void> {
@@ -28,11 +33,12 @@ async function rename(world: LaneWorld, at: DatasetAddress, name: string): Promi
 
 t.test('metadata follow data that only their target knew of, when it was away at their update', async (t) => {
   const { world, at } = await worldBefore(t, 'install', ONE_TARGET);
+  await installUnheard(world);
   const away = targetAway(world, PLASMO);
-  await installUnheard(world, at);
   away.reason = AWAY;
-  await world.run('updateMeta');
-  t.same(world.jobRows(), ['install queued']);
+  world.event('updateMeta', at);
+  t.same(await world.run('updateMeta'), { kind: 'done' });
+  t.match(await world.record(at), { installs: { 'PlasmoSite data': ['running'] } });
   away.reason = undefined;
   await world.finish();
   t.match(await world.control(at), { PlasmoSite: { data: ['complete'], meta: ['complete'], shown: true } });

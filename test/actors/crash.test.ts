@@ -83,7 +83,7 @@ const stories: Record<string, Story> = {
       await world.finish();
       world.plugin.decide = decide;
       const token = world.schema.rows.get(at.dataset)?.token ?? 0;
-      await world.targets.get(PLASMO)?.writeMessage(at.dataset, 'data', REINSTALL, token, never);
+      await world.targets.get(PLASMO)?.write(at.dataset, { messages: { data: REINSTALL } }, token, never);
       world.event('install', at);
     },
   },
@@ -108,7 +108,7 @@ const stories: Record<string, Story> = {
     begin: async (world, at) => {
       await world.finish();
       const token = world.schema.rows.get(at.dataset)?.token ?? 0;
-      await world.targets.get(PLASMO)?.writeMessage(at.dataset, 'data', REINSTALL, token, never);
+      await world.targets.get(PLASMO)?.write(at.dataset, { messages: { data: REINSTALL } }, token, never);
       world.event('install', at);
     },
   },
@@ -254,7 +254,8 @@ stories['a revision of a dataset on both targets, which share their rows'] = {
 
 async function reinstall(world: LaneWorld, at: DatasetAddress, targets: readonly TargetId[]): Promise<void> {
   const token = world.schema.rows.get(at.dataset)?.token ?? 0;
-  for (const id of targets) await world.targets.get(id)?.writeMessage(at.dataset, 'data', REINSTALL, token, never);
+  for (const id of targets)
+    await world.targets.get(id)?.write(at.dataset, { messages: { data: REINSTALL } }, token, never);
   world.event('install', at);
 }
 
@@ -279,7 +280,7 @@ function revise(
 
 const FAULTS: readonly Fault[] = ['crash', 'fail', 'mute'];
 /** A crash before a read is one after the write before it, and an answer that is lost had no effect. */
-const READS = /\.(find|source|get|head|list|attempts|state|probe)$/;
+const READS = /\.(find|findWithAttempts|source|get|head|list|attempts|state|probe)$/;
 const READ_FAULTS: readonly Fault[] = ['fail'];
 const root = await mkdtemp(join(tmpdir(), 'longshore-crash-'));
 t.teardown(() => rm(root, { recursive: true }));

@@ -66,7 +66,6 @@ t.test('a delayed install that is retried goes to its waiting target at once', a
   world.plugin.decide = () => undefined;
   t.equal(await retry(world, 'install', at), 'queued');
   t.same(await world.attempts(at), ['PlasmoSite data 0 started']);
-  await world.run('updateMeta');
   t.same(await world.run('install'), { kind: 'done' }, 'without any wait');
   t.match(await world.control(at), { PlasmoSite: { data: ['complete'] }, ToxoSite: { data: ['complete'] } });
   t.ok(world.calls.includes('uninstall PlasmoSite'), 'what had begun there is taken away first');

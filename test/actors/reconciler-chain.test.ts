@@ -91,16 +91,16 @@ const MENDED: Readonly<Record<string, Fault>> = {
     target.setDeleted(dataset, 1, token, never),
   ),
   'an install was cut off': site((target, { dataset }, token) =>
-    target.writeMessage(dataset, data, { status: 'running' }, token, never),
+    target.write(dataset, { messages: { [data]: { status: 'running' } } }, token, never),
   ),
   'an install is wanted again': site((target, { dataset }, token) =>
-    target.writeMessage(dataset, data, { status: 'ready-for-reinstall' }, token, never),
+    target.write(dataset, { messages: { [data]: { status: 'ready-for-reinstall' } } }, token, never),
   ),
   'a target has old data': site((target, { dataset }, token) =>
-    target.writeMessage(dataset, data, { status: 'complete', version: STALE }, token, never),
+    target.write(dataset, { messages: { [data]: { status: 'complete', version: STALE } } }, token, never),
   ),
   'a target has old metadata': site((target, { dataset }, token) =>
-    target.writeMessage(dataset, 'meta', { status: 'complete', version: STALE }, token, never),
+    target.write(dataset, { messages: { meta: { status: 'complete', version: STALE } } }, token, never),
   ),
   'a target has old shares': site((target, { dataset }, token) =>
     target.writeVisibility(dataset, [], STALE, token, never),

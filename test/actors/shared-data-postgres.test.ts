@@ -62,7 +62,8 @@ t.test(
         [dataset],
       );
       const own = Number(state[0]?.token);
-      for (const id of [PLASMO, TOXO]) await site.targets.get(id)?.writeMessage(dataset, 'data', again, own, never);
+      for (const id of [PLASMO, TOXO])
+        await site.targets.get(id)?.write(dataset, { messages: { data: again } }, own, never);
       await site.enqueue({ lane: 'install', owner, dataset, source: 'admin' });
     }
     t.same(await site.finishTogether(3), []);

@@ -57,6 +57,7 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
   t.test('knows nothing of a dataset that was never registered', async (t) => {
     const { catalog } = await setup(t);
     t.equal(await catalog.find(newAddress().dataset, signal), undefined);
+    t.equal(await catalog.findWithAttempts(newAddress().dataset, signal), undefined);
     t.same(await catalog.attempts(newAddress().dataset, signal), []);
   });
 
@@ -251,13 +252,15 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
   });
 
   t.test('keeps one attempt per target and kind until it is over', async (t) => {
-    const { catalog, at, write } = await open(t);
+    const { catalog, at, record, write } = await open(t);
+    t.strictSame(await catalog.findWithAttempts(at.dataset, signal), { ...record, attempts: [] });
     const notBefore = new Date('2026-05-06T07:08:09.010Z');
     const data = { target: PLASMO, kind: 'data', attempts: 0, notBefore: undefined, started: false } as const;
     const meta = { target: PLASMO, kind: 'meta', attempts: 1, notBefore, started: true } as const;
     const toxo = { target: TOXO, kind: 'data', attempts: 0, notBefore: undefined, started: true } as const;
     for (const attempt of [toxo, meta, data]) await write({ set: 'attempt', ...attempt });
     t.strictSame(await catalog.attempts(at.dataset, signal), [data, meta, toxo]);
+    t.strictSame(await catalog.findWithAttempts(at.dataset, signal), { ...record, attempts: [data, meta, toxo] });
 
     const again = { ...data, attempts: 1, notBefore, started: true };
     await write({ set: 'attempt', ...again });

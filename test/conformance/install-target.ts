@@ -30,9 +30,9 @@ export function installTargetConformance(t: Test, setup: (t: Test) => Promise<In
       showVisibility: true,
     };
     const install = async (on = target, token = 5) => {
-      await on.writeDataset(document, token, signal);
-      await on.writeMessage(at.dataset, 'meta', { status: 'complete' }, token, signal);
-      await on.writeMessage(at.dataset, 'data', { status: 'complete' }, token, signal);
+      await on.write(at.dataset, { document }, token, signal);
+      await on.write(at.dataset, { messages: { meta: { status: 'complete' } } }, token, signal);
+      await on.write(at.dataset, { messages: { data: { status: 'complete' } } }, token, signal);
     };
     const state = (on = target) => on.state(at.dataset, signal);
     return { target, neighbour, shownTo: (on = target) => shownTo(on, at.dataset), ...at, document, install, state };
@@ -56,13 +56,18 @@ export function installTargetConformance(t: Test, setup: (t: Test) => Promise<In
 
   t.test('a written dataset is present, and shown to its owner once both installs are complete', async (t) => {
     const { target, owner, dataset, document, state, shownTo } = await open(t);
-    await target.writeDataset(document, 5, signal);
+    await target.write(dataset, { document }, 5, signal);
     t.strictSame(await state(), PRESENT);
-    await target.writeMessage(dataset, 'meta', { status: 'complete', version }, 5, signal);
+    await target.write(dataset, { messages: { meta: { status: 'complete', version } } }, 5, signal);
     t.same(await shownTo(), []);
-    await target.writeMessage(dataset, 'data', { status: 'failed-validation', message: 'no\0gene' }, 5, signal);
+    await target.write(
+      dataset,
+      { messages: { data: { status: 'failed-validation', message: 'no\0gene' } } },
+      5,
+      signal,
+    );
     t.same(await shownTo(), []);
-    await target.writeMessage(dataset, 'data', { status: 'complete', version }, 5, signal);
+    await target.write(dataset, { messages: { data: { status: 'complete', version } } }, 5, signal);
     t.same(await shownTo(), [owner]);
     t.strictSame(timeless(t, await state()), {
       ...PRESENT,
@@ -71,11 +76,57 @@ export function installTargetConformance(t: Test, setup: (t: Test) => Promise<In
     });
   });
 
+  t.test('rows and the statuses of both kinds are written at once', async (t) => {
+    const { target, neighbour, owner, dataset, document, state, shownTo } = await open(t);
+    const hidden = { ...document, showVisibility: false };
+    await target.write(dataset, { document: hidden, messages: { data: { status: 'running' } } }, 5, signal);
+    t.strictSame(timeless(t, await state()), {
+      ...PRESENT,
+      messages: { data: { status: 'running', message: undefined } },
+    });
+    const next = { data: { status: 'complete', message: 'odd', version }, meta: { status: 'running' } } as const;
+    await target.write(dataset, { messages: next }, 5, signal);
+    t.strictSame(timeless(t, await state()), {
+      ...PRESENT,
+      messages: { data: { status: 'complete', message: 'odd' }, meta: { status: 'running', message: undefined } },
+      sync: { data: version },
+    });
+    const other = { ...version, etag: 'def' };
+    const last = { meta: { status: 'complete', version: other } } as const;
+    await target.write(dataset, { document: { ...document, written: true }, messages: last }, 5, signal);
+    t.strictSame(timeless(t, await state()), {
+      ...PRESENT,
+      messages: { data: { status: 'complete', message: 'odd' }, meta: { status: 'complete', message: undefined } },
+      sync: { data: version, meta: other },
+    });
+    t.same([await shownTo(), await shownTo(neighbour)], [[owner], []]);
+  });
+
+  t.test('of rows and statuses with a lower token than the last nothing is written', async (t) => {
+    const { target, dataset, document, install, state } = await open(t);
+    await install(target, 7);
+    const before = await state();
+    const metadata = { ...document.metadata, type: { name: 'rnaseq', version: '2' } };
+    const change = {
+      document: { ...document, metadata },
+      messages: { data: { status: 'running', version }, meta: { status: 'queued' } },
+    } as const;
+    await t.rejects(target.write(dataset, change, 6, signal), { kind: 'aborted', message: /lease lost/ });
+    t.strictSame(await state(), before);
+    await target.write(dataset, change, 7, signal);
+    t.match(await state(), { type: metadata.type, messages: { data: { status: 'running' } }, sync: { data: version } });
+  });
+
   t.test('a message without version leaves the version as it was', async (t) => {
     const { target, dataset, document, state } = await open(t);
-    await target.writeDataset(document, 5, signal);
-    await target.writeMessage(dataset, 'data', { status: 'complete', version }, 5, signal);
-    await target.writeMessage(dataset, 'data', { status: 'ready-for-reinstall', message: 'asked for' }, 5, signal);
+    await target.write(dataset, { document }, 5, signal);
+    await target.write(dataset, { messages: { data: { status: 'complete', version } } }, 5, signal);
+    await target.write(
+      dataset,
+      { messages: { data: { status: 'ready-for-reinstall', message: 'asked for' } } },
+      5,
+      signal,
+    );
     t.strictSame(timeless(t, await state()), {
       ...PRESENT,
       messages: { data: { status: 'ready-for-reinstall', message: 'asked for' } },
@@ -87,7 +138,7 @@ export function installTargetConformance(t: Test, setup: (t: Test) => Promise<In
     const { target, neighbour, dataset, install, state } = await open(t);
     await install(target);
     await install(neighbour);
-    await target.writeMessage(dataset, 'data', { status: 'complete', version }, 5, signal);
+    await target.write(dataset, { messages: { data: { status: 'complete', version } } }, 5, signal);
     const before = await state(neighbour);
     for (const _time of ['first', 'second']) await target.removeMessage(dataset, 'data', 5, signal);
     t.strictSame(timeless(t, await state()), {
@@ -105,7 +156,7 @@ export function installTargetConformance(t: Test, setup: (t: Test) => Promise<In
     await target.writeVisibility(dataset, [friend], version, 5, signal);
     await target.setDeleted(dataset, 2, 5, signal);
     const before = await state();
-    await target.writeDataset({ ...document, showVisibility: false }, 6, signal);
+    await target.write(dataset, { document: { ...document, showVisibility: false } }, 6, signal);
     t.strictSame(await state(), before);
     await target.setDeleted(dataset, 0, 6, signal);
     t.same(await shownTo(), [owner, friend].sort());
@@ -117,10 +168,10 @@ export function installTargetConformance(t: Test, setup: (t: Test) => Promise<In
       ...document,
       metadata: { ...document.metadata, type: { name, version } },
     });
-    await target.writeDataset(typed('rnaseq', '1'), 5, signal);
+    await target.write(dataset, { document: typed('rnaseq', '1') }, 5, signal);
     t.strictSame((await state()).type, { name: 'rnaseq', version: '1' });
     t.equal((await state(neighbour)).type, undefined);
-    await neighbour.writeDataset(typed('rnaseq', '2'), 5, signal);
+    await neighbour.write(dataset, { document: typed('rnaseq', '2') }, 5, signal);
     for (const one of [target, neighbour]) t.strictSame((await state(one)).type, { name: 'rnaseq', version: '2' });
     await target.setDeleted(dataset, 1, 5, signal);
     t.strictSame((await state()).type, { name: 'rnaseq', version: '2' }, 'what is uninstalled keeps it');
@@ -165,11 +216,11 @@ export function installTargetConformance(t: Test, setup: (t: Test) => Promise<In
   t.test('a lower token than the last is refused and changes nothing', async (t) => {
     const { target, dataset, document, install, state } = await open(t);
     await install(target, 5);
-    await target.writeMessage(dataset, 'data', { status: 'running' }, 7, signal);
+    await target.write(dataset, { messages: { data: { status: 'running' } } }, 7, signal);
     const before = await state();
     const lost = { kind: 'aborted', message: /lease lost/ };
-    await t.rejects(target.writeDataset(document, 6, signal), lost);
-    await t.rejects(target.writeMessage(dataset, 'data', { status: 'complete', version }, 6, signal), lost);
+    await t.rejects(target.write(dataset, { document }, 6, signal), lost);
+    await t.rejects(target.write(dataset, { messages: { data: { status: 'complete', version } } }, 6, signal), lost);
     await t.rejects(target.removeMessage(dataset, 'data', 6, signal), lost);
     await t.rejects(target.writeVisibility(dataset, [newUser()], version, 6, signal), lost);
     await t.rejects(target.setDeleted(dataset, 1, 6, signal), lost);
@@ -185,7 +236,7 @@ export function installTargetConformance(t: Test, setup: (t: Test) => Promise<In
       kind: 'defect',
       message: `dataset ${dataset} has no row in the control schema of install target ${target.id}`,
     };
-    await t.rejects(target.writeMessage(dataset, 'meta', { status: 'running' }, 1, signal), missing);
+    await t.rejects(target.write(dataset, { messages: { meta: { status: 'running' } } }, 1, signal), missing);
     await t.rejects(target.removeMessage(dataset, 'meta', 1, signal), missing);
     await t.rejects(target.writeVisibility(dataset, [], version, 1, signal), missing);
     await t.rejects(target.setDeleted(dataset, 1, 1, signal), missing);
@@ -195,10 +246,9 @@ export function installTargetConformance(t: Test, setup: (t: Test) => Promise<In
   t.test('targets that share a schema do not overwrite each other', async (t) => {
     const { target, neighbour, owner, dataset, document, install, state, shownTo } = await open(t);
     await Promise.all([install(target), install(neighbour)]);
-    await neighbour.writeMessage(
+    await neighbour.write(
       dataset,
-      'data',
-      { status: 'failed-installation', message: 'disk', version },
+      { messages: { data: { status: 'failed-installation', message: 'disk', version } } },
       5,
       signal,
     );
@@ -218,9 +268,9 @@ export function installTargetConformance(t: Test, setup: (t: Test) => Promise<In
     });
     await target.purge(dataset, 5, signal);
     t.strictSame(await state(target), ABSENT);
-    await neighbour.writeMessage(dataset, 'data', { status: 'complete' }, 5, signal);
+    await neighbour.write(dataset, { messages: { data: { status: 'complete' } } }, 5, signal);
     t.same(await shownTo(neighbour), [owner]);
-    await target.writeDataset(document, 5, signal);
+    await target.write(dataset, { document }, 5, signal);
     t.strictSame(await state(target), PRESENT);
     t.same(await shownTo(target), []);
   });

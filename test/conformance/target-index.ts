@@ -21,8 +21,9 @@ export function targetIndexConformance(t: Test, setup: (t: Test) => Promise<Targ
   const version = { modified: new Date('2026-03-04T05:06:07.089Z'), etag: 'abc' };
 
   const write = (target: InstallTarget, at: DatasetAddress, more: Parameters<typeof metadataOf>[1] = {}) =>
-    target.writeDataset(
-      { ...at, metadata: metadataOf(at.owner, more), category: 'Gene List', showVisibility: true },
+    target.write(
+      at.dataset,
+      { document: { ...at, metadata: metadataOf(at.owner, more), category: 'Gene List', showVisibility: true } },
       1,
       signal,
     );
@@ -45,8 +46,13 @@ export function targetIndexConformance(t: Test, setup: (t: Test) => Promise<Targ
     const [bare, full] = [newAddress(owner), newAddress(owner)];
     await write(target, bare);
     await write(target, full, { type: { name: 'rnaseq', version: '2.1' } });
-    await target.writeMessage(full.dataset, 'meta', { status: 'complete', version }, 1, signal);
-    await target.writeMessage(full.dataset, 'data', { status: 'failed-installation', message: 'disk' }, 1, signal);
+    await target.write(full.dataset, { messages: { meta: { status: 'complete', version } } }, 1, signal);
+    await target.write(
+      full.dataset,
+      { messages: { data: { status: 'failed-installation', message: 'disk' } } },
+      1,
+      signal,
+    );
     await target.writeVisibility(full.dataset, [newUser()], { ...version, etag: 'def' }, 1, signal);
     await target.setDeleted(full.dataset, 2, 1, signal);
 
@@ -76,7 +82,7 @@ export function targetIndexConformance(t: Test, setup: (t: Test) => Promise<Targ
     const [ours, both, theirs] = [newAddress(), newAddress(), newAddress()];
     for (const at of [ours, both]) await write(target, at);
     for (const at of [both, theirs]) await write(neighbour, at);
-    await neighbour.writeMessage(both.dataset, 'data', { status: 'complete', version }, 1, signal);
+    await neighbour.write(both.dataset, { messages: { data: { status: 'complete', version } } }, 1, signal);
     await neighbour.setDeleted(both.dataset, 1, 1, signal);
     const fresh = {
       present: true,

@@ -49,6 +49,11 @@ export class FakeCatalog implements Catalog {
     return { ...record, import: known.upload.status === 'success' ? known.import : undefined };
   };
 
+  findWithAttempts: Catalog['findWithAttempts'] = async (dataset, signal) => {
+    const record = await this.find(dataset, signal);
+    return record && { ...record, attempts: await this.attempts(dataset, signal) };
+  };
+
   register: Catalog['register'] = async (at, metadata, changes, lease, signal) => {
     this.#fence(at.dataset, lease, signal);
     if (this.datasets.has(at.dataset) || this.receiving.has(at.dataset)) return;

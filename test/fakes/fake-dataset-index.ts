@@ -61,11 +61,10 @@ export class FakeTargetIndex implements TargetIndex {
 
   page: TargetIndex['page'] = async (after, limit, signal) => {
     signal.throwIfAborted();
-    const rows = [...this.#schema.rows.values()].flatMap(({ targets }): InstalledDataset[] => {
+    const rows = [...this.#schema.rows].flatMap(([dataset, { targets }]): InstalledDataset[] => {
       const install = targets.get(this.#id);
       if (!install) return [];
-      const { owner, dataset } = install.document;
-      return [{ owner, dataset, control: install.state }];
+      return [{ owner: install.document.owner, dataset, control: install.state }];
     });
     return inStoreOrder(rows, after, limit);
   };

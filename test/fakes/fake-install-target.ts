@@ -1,11 +1,11 @@
 // An install target in memory. Targets that are given one {@link FakeControlSchema} share it.
 
 import type { DatasetId, TargetId, UserId } from '../../engine/model/ids.ts';
-import type { SyncPart } from '../../engine/ports/catalog.ts';
+import type { InstallKind } from '../../engine/model/status.ts';
 import type {
   ControlDocument,
+  ControlMessage,
   ControlState,
-  InstallMessage,
   InstallTarget,
 } from '../../engine/ports/install-target.ts';
 import { aborted, defect } from '../../engine/runtime/failure.ts';
@@ -39,8 +39,31 @@ export class FakeInstallTarget implements InstallTarget {
     this.#schema = schema;
   }
 
-  writeDataset: InstallTarget['writeDataset'] = async (document, token, signal) => {
-    const row = this.#row(document.dataset, token, signal);
+  state: InstallTarget['state'] = async (dataset, signal) => {
+    signal.throwIfAborted();
+    const known = this.#schema.rows.get(dataset)?.targets.get(this.id);
+    return known?.state ?? { present: false, type: undefined, deletedStatus: 0, messages: {}, sync: {} };
+  };
+
+  write: InstallTarget['write'] = async (dataset, change, token, signal) => {
+    if (change.document) this.#writeDocument(dataset, change.document, token, signal);
+    const said = Object.entries(change.messages ?? {}) as [InstallKind, ControlMessage][];
+    const updated = new Date(this.#clock.now());
+    this.#update(dataset, token, signal, (state) => ({
+      ...state,
+      messages: {
+        ...state.messages,
+        ...Object.fromEntries(said.map(([kind, { status, message }]) => [kind, { status, message, updated }])),
+      },
+      sync: {
+        ...state.sync,
+        ...Object.fromEntries(said.flatMap(([kind, { version }]) => (version ? [[kind, version]] : []))),
+      },
+    }));
+  };
+
+  #writeDocument(dataset: DatasetId, document: ControlDocument, token: number, signal: AbortSignal): void {
+    const row = this.#row(dataset, token, signal);
     const known = row?.targets.get(this.id);
     const { type } = document.metadata;
     const state = { ...(known?.state ?? { deletedStatus: 0, messages: {}, sync: {} }), present: true, type };
@@ -52,31 +75,12 @@ export class FakeInstallTarget implements InstallTarget {
         state: { ...of.state, type },
       },
     ]);
-    this.#schema.rows.set(document.dataset, {
+    this.#schema.rows.set(dataset, {
       token,
       visibleTo: new Set(row?.visibleTo).add(document.owner),
       targets: new Map(neighbours).set(this.id, { document, state }),
     });
-  };
-
-  state: InstallTarget['state'] = async (dataset, signal) => {
-    signal.throwIfAborted();
-    const known = this.#schema.rows.get(dataset)?.targets.get(this.id);
-    return known?.state ?? { present: false, type: undefined, deletedStatus: 0, messages: {}, sync: {} };
-  };
-
-  writeMessage: InstallTarget['writeMessage'] = async (dataset, kind, message, token, signal) => {
-    const written: InstallMessage = {
-      status: message.status,
-      message: message.message,
-      updated: new Date(this.#clock.now()),
-    };
-    this.#update(dataset, token, signal, (state) => ({
-      ...state,
-      messages: { ...state.messages, [kind]: written },
-      sync: message.version ? { ...state.sync, [kind satisfies SyncPart]: message.version } : state.sync,
-    }));
-  };
+  }
 
   removeMessage: InstallTarget['removeMessage'] = async (dataset, kind, token, signal) => {
     this.#update(dataset, token, signal, (state) => {
@@ -123,12 +127,15 @@ export class FakeInstallTarget implements InstallTarget {
   ): FakeRow {
     const row = this.#row(dataset, token, signal);
     const known = row?.targets.get(this.id);
-    if (!row || !known)
-      throw defect(`dataset ${dataset} has no row in the control schema of install target ${this.id}`);
+    if (!row || !known) throw this.#noRow(dataset);
     const targets = new Map(row.targets).set(this.id, { ...known, state: change(known.state) });
     const updated = { ...row, token, targets };
     this.#schema.rows.set(dataset, updated);
     return updated;
+  }
+
+  #noRow(dataset: DatasetId): Error {
+    return defect(`dataset ${dataset} has no row in the control schema of install target ${this.id}`);
   }
 
   #row(dataset: DatasetId, token: number, signal: AbortSignal): FakeRow | undefined {

@@ -21,6 +21,7 @@ const INTEGRATION = [
   'actors/daemons/',
   'actors/handler/',
   'actors/plugin-host/',
+  'actors/install-statements',
   'actors/quota-life',
   'actors/shared-data-postgres',
   'bin/',

@@ -5,7 +5,7 @@ import type { Lease } from '../../engine/ports/jobs.ts';
 import type { FakeControlSchema } from '../fakes/fake-install-target.ts';
 import type { SimLeases, Violate } from './sim-tables.ts';
 
-const CONTROL_WRITES = ['writeDataset', 'writeMessage', 'removeMessage', 'writeVisibility', 'setDeleted', 'purge'];
+const CONTROL_WRITES = ['write', 'removeMessage', 'writeVisibility', 'setDeleted', 'purge'];
 
 export class Fences {
   readonly #leases: SimLeases;
@@ -41,8 +41,7 @@ export class Fences {
 
   #staleToken(method: string, args: readonly unknown[]): string | undefined {
     if (!CONTROL_WRITES.includes(method)) return undefined;
-    const [first] = args;
-    const dataset = (typeof first === 'string' ? first : (first as { dataset: string }).dataset) as DatasetId;
+    const dataset = args[0] as DatasetId;
     const token = args.at(-2) as number;
     const row = this.#schema.rows.get(dataset);
     return row && row.token > token ? `${dataset} with token ${token} after ${row.token}` : undefined;

@@ -46,6 +46,8 @@ async function again(world: World, plan: DatasetPlan, target: TargetId, kind: In
     return;
   }
   const token = world.schema.rows.get(dataset)?.token ?? 0;
-  await world.targets.get(target)?.writeMessage(dataset, 'data', { status: 'ready-for-reinstall' }, token, never);
+  await world.targets
+    .get(target)
+    ?.write(dataset, { messages: { data: { status: 'ready-for-reinstall' } } }, token, never);
   world.jobs.enqueue({ lane: 'install', dataset, owner, eventId: world.events.nextId(), source: 'admin' });
 }

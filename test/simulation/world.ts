@@ -266,9 +266,7 @@ export class World {
       id: target.id,
       dataSchema: target.dataSchema,
       state: (dataset, signal) => target.state(dataset, signal),
-      writeDataset: (document, token, signal) => target.writeDataset(document, newest(document.dataset, token), signal),
-      writeMessage: (dataset, kind, message, token, signal) =>
-        target.writeMessage(dataset, kind, message, newest(dataset, token), signal),
+      write: (dataset, change, token, signal) => target.write(dataset, change, newest(dataset, token), signal),
       removeMessage: (dataset, kind, token, signal) =>
         target.removeMessage(dataset, kind, newest(dataset, token), signal),
       writeVisibility: (dataset, recipients, version, token, signal) =>

@@ -215,14 +215,26 @@ export class LaneWorld {
     }
   }
 
-  /** A new dataset just before the job of the lane: the lanes before it have run. */
+  /**
+   * A new dataset just before the job of the lane: the lanes before it have run. The install leaves the metadata to the
+   * update-meta lane, because the cache has lost their version.
+   */
   async before(lane: RunningLane, upload: Upload = {}): Promise<DatasetAddress> {
     const at = await this.accept(upload);
     const order: readonly RunningLane[] = ['upload', 'import', 'updateMeta', 'install', 'updateMeta'];
     // Lanes that are not on an upload's way come after all of it.
     const place = lane === 'updateMeta' ? 4 : order.indexOf(lane);
-    for (const step of place < 0 ? order : order.slice(0, place)) await this.run(step);
+    for (const step of place < 0 ? order : order.slice(0, place)) {
+      if (step === 'install') this.#forgetMeta(at);
+      await this.run(step);
+    }
     return at;
+  }
+
+  #forgetMeta(at: DatasetAddress): void {
+    const known = this.dataset(at);
+    const { meta: _meta, ...sync } = known.sync;
+    this.catalog.datasets.set(at.dataset, { ...known, sync });
   }
 
   /** Puts what owner and recipient say about a share into the store, the offer first. */

@@ -10,9 +10,8 @@ export function targetAway(
   world: LaneWorld,
   id: TargetId,
   methods: readonly (keyof InstallTarget)[] = [
-    'writeDataset',
     'state',
-    'writeMessage',
+    'write',
     'removeMessage',
     'writeVisibility',
     'setDeleted',

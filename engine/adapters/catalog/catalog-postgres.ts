@@ -4,7 +4,13 @@ import type { DatasetId, TargetId } from '../../model/ids.ts';
 import type { DatasetMetadata } from '../../model/metadata.ts';
 import type { DatasetAddress } from '../../model/object-key.ts';
 import type { InstallKind } from '../../model/status.ts';
-import type { Catalog, CatalogChange, DatasetRecord, InstallAttempt } from '../../ports/catalog.ts';
+import type {
+  Catalog,
+  CatalogChange,
+  DatasetRecord,
+  DatasetWithAttempts,
+  InstallAttempt,
+} from '../../ports/catalog.ts';
 import type { Lease } from '../../ports/jobs.ts';
 import { defect } from '../../runtime/failure.ts';
 import { fence, leaseLost } from '../postgres/leases-postgres.ts';
@@ -16,16 +22,20 @@ import { DATASET_COLUMNS, type DatasetRow, datasetRecord } from './dataset-row.t
 
 const FIND = `select ${DATASET_COLUMNS} from dataset d where d.dataset_id = $1`;
 
-const ATTEMPTS = `
-  select target_id, kind, attempts, not_before, started from install_attempt
-  where dataset_id = $1 order by target_id, kind`;
+/** From a dataset `d`. */
+const ATTEMPTS_COLUMN = `
+  (select json_agg(json_build_array(a.target_id, a.kind, a.attempts, (extract(epoch from a.not_before) * 1000)::bigint,
+      a.started) order by a.target_id, a.kind)
+    from install_attempt a where a.dataset_id = d.dataset_id) as attempts`;
 
-interface AttemptRow {
-  readonly target_id: TargetId;
-  readonly kind: InstallKind;
-  readonly attempts: number;
-  readonly not_before: Date | null;
-  readonly started: boolean;
+const FIND_WITH_ATTEMPTS = `select ${DATASET_COLUMNS}, ${ATTEMPTS_COLUMN} from dataset d where d.dataset_id = $1`;
+
+const ATTEMPTS = `select ${ATTEMPTS_COLUMN} from dataset d where d.dataset_id = $1`;
+
+interface AttemptsRow {
+  readonly attempts:
+    | [target: TargetId, kind: InstallKind, attempts: number, notBeforeMs: number | null, started: boolean][]
+    | null;
 }
 
 export class PostgresCatalog implements Catalog {
@@ -39,6 +49,16 @@ export class PostgresCatalog implements Catalog {
     signal.throwIfAborted();
     const [row] = await this.#db.query<DatasetRow>(FIND, [dataset], 'catalog-find');
     return row && datasetRecord(row);
+  }
+
+  async findWithAttempts(dataset: DatasetId, signal: AbortSignal): Promise<DatasetWithAttempts | undefined> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<DatasetRow & AttemptsRow>(
+      FIND_WITH_ATTEMPTS,
+      [dataset],
+      'catalog-find-attempts',
+    );
+    return row && { ...datasetRecord(row), attempts: installAttempts(row) };
   }
 
   /**
@@ -121,16 +141,19 @@ export class PostgresCatalog implements Catalog {
 
   async attempts(dataset: DatasetId, signal: AbortSignal): Promise<readonly InstallAttempt[]> {
     signal.throwIfAborted();
-    const rows = await this.#db.query<AttemptRow>(ATTEMPTS, [dataset], 'catalog-attempts');
-    return rows.map((row) => ({
-      target: row.target_id,
-      kind: row.kind,
-      attempts: row.attempts,
-      notBefore: row.not_before ?? undefined,
-      started: row.started,
-    }));
+    const [row] = await this.#db.query<AttemptsRow>(ATTEMPTS, [dataset], 'catalog-attempts');
+    return row ? installAttempts(row) : [];
   }
 }
+
+const installAttempts = ({ attempts }: AttemptsRow): readonly InstallAttempt[] =>
+  (attempts ?? []).map(([target, kind, count, notBeforeMs, started]) => ({
+    target,
+    kind,
+    attempts: count,
+    notBefore: notBeforeMs === null ? undefined : new Date(notBeforeMs),
+    started,
+  }));
 
 /** Runs the CTEs as one statement. Throws when the lease is lost. Returns the value of the condition `done`. */
 async function fenced(

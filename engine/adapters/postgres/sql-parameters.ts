@@ -29,7 +29,8 @@ export type SqlType =
   | 'bigint[]'
   | 'numeric'
   | 'numeric[]'
-  | 'timestamptz';
+  | 'timestamptz'
+  | 'timestamptz[]';
 
 // Names for statements that run often, so that each connection plans them once: planning is half the time of a small statement.
 // Use it only for a bounded number of texts, because each connection keeps them.

@@ -9,6 +9,8 @@ type ArrayType = Extract<SqlType, `${string}[]`>;
 /** All rows of one table for one dataset. */
 export interface ControlRows {
   readonly table: string;
+  /** With `dataset_id` the primary key; undefined when the table has one row at most. */
+  readonly key: string | undefined;
   /** Without `dataset_id`. */
   readonly columns: Readonly<Record<string, ArrayType>>;
   /** Values in the order of the columns; text is made storable. */
@@ -26,8 +28,9 @@ export function controlRows(metadata: DatasetMetadata): readonly ControlRows[] {
       (list ?? []).map((word) => [word]),
     );
   return [
-    single(
+    keyed(
       'dataset_meta',
+      undefined,
       {
         name: 'text[]',
         short_name: 'text[]',
@@ -51,8 +54,9 @@ export function controlRows(metadata: DatasetMetadata): readonly ControlRows[] {
         ],
       ],
     ),
-    single(
+    keyed(
       'dataset_characteristics',
+      undefined,
       {
         study_design: 'text[]',
         study_type: 'text[]',
@@ -72,7 +76,7 @@ export function controlRows(metadata: DatasetMetadata): readonly ControlRows[] {
           ]
         : [],
     ),
-    single('dataset_organism', { organism_type: 'text[]', species: 'text[]', strain: 'text[]' }, [
+    keyed('dataset_organism', 'organism_type', { organism_type: 'text[]', species: 'text[]', strain: 'text[]' }, [
       ...organism('experimental', metadata.experimentalOrganism),
       ...organism('host', metadata.hostOrganism),
     ]),
@@ -151,13 +155,19 @@ export function controlRows(metadata: DatasetMetadata): readonly ControlRows[] {
 }
 
 /** A table without a position column. */
-function single(table: string, columns: Record<string, ArrayType>, rows: readonly (readonly Cell[])[]): ControlRows {
-  return { table, columns, rows: rows.map((row) => row.map(storable)) };
+function keyed(
+  table: string,
+  key: string | undefined,
+  columns: Record<string, ArrayType>,
+  rows: readonly (readonly Cell[])[],
+): ControlRows {
+  return { table, key, columns, rows: rows.map((row) => row.map(storable)) };
 }
 
 function listed(table: string, columns: Record<string, ArrayType>, rows: readonly (readonly Cell[])[]): ControlRows {
   return {
     table,
+    key: 'position',
     columns: { position: 'integer[]', ...columns },
     rows: rows.map((row, index) => [index, ...row.map(storable)]),
   };

@@ -1,15 +1,16 @@
 // One install target: its part of a control schema, which it may share with other targets. Every write first locks the
-// dataset's row and rejects a lease token that is lower than the last one. Each operation uses a single statement where
-// possible.
+// dataset's row and rejects a lease token that is lower than the last one. Each operation but `purge` is a single statement. It
+// is repeated in the rare case that it is out of date when it gets the lock (control-fence.ts).
 
 import type { DatasetId, TargetId, UserId } from '../../model/ids.ts';
-import type { InstallKind, InstallStatus } from '../../model/status.ts';
+import type { InstallKind } from '../../model/status.ts';
 import type { ObjectVersion, SyncPart } from '../../ports/catalog.ts';
-import type { ControlDocument, ControlState, InstallTarget } from '../../ports/install-target.ts';
-import { aborted, defect } from '../../runtime/failure.ts';
+import type { ControlMessage, ControlState, ControlWrite, InstallTarget } from '../../ports/install-target.ts';
+import { aborted, defect, transient } from '../../runtime/failure.ts';
 import { type Postgres, quoteIdentifier, type Sql } from '../postgres/postgres.ts';
 import { SqlParameters, statementName, storableText } from '../postgres/sql-parameters.ts';
-import { summarise, writeControlDocument } from './control-document.ts';
+import { documentCtes } from './control-document.ts';
+import { type ControlTarget, deletedCtes, fence, SUMMARY } from './control-fence.ts';
 import { type ControlStateRow, controlState, controlStateColumns } from './target-index-postgres.ts';
 
 interface InstallTargetOptions {
@@ -21,30 +22,22 @@ interface InstallTargetOptions {
   readonly dataSchema: string;
 }
 
-const LOCK = 'select pg_advisory_xact_lock(hashtextextended($1, 0))';
+/** More than a schema has targets. Each repetition means that another write to the same dataset succeeded. */
+const REPETITIONS = 50;
 
 export class PostgresInstallTarget implements InstallTarget {
   readonly id: TargetId;
   readonly dataSchema: string;
   readonly #db: Pick<Postgres, 'query' | 'transaction'>;
-  readonly #displayName: string;
   readonly #schema: string;
+  readonly #target: ControlTarget;
 
   constructor(db: Pick<Postgres, 'query' | 'transaction'>, options: InstallTargetOptions) {
     this.id = options.id;
     this.dataSchema = options.dataSchema;
     this.#db = db;
-    this.#displayName = options.displayName;
     this.#schema = quoteIdentifier(options.schema);
-  }
-
-  async writeDataset(document: ControlDocument, token: number, signal: AbortSignal): Promise<void> {
-    const target = { id: this.id, displayName: this.#displayName, schema: this.#schema };
-    await this.#db.transaction(async (sql) => {
-      // A separate statement, because the next one must see what a target with the same schema has just committed.
-      await sql.query(LOCK, [`${this.#schema} ${document.dataset}`], 'control-lock');
-      if (!(await writeControlDocument(sql, target, document, token))) throw this.#leaseLost(document.dataset);
-    }, signal);
+    this.#target = { id: options.id, displayName: options.displayName, schema: this.#schema };
   }
 
   async state(dataset: DatasetId, signal: AbortSignal): Promise<ControlState> {
@@ -57,38 +50,26 @@ export class PostgresInstallTarget implements InstallTarget {
     return row ? controlState(row) : { present: false, type: undefined, deletedStatus: 0, messages: {}, sync: {} };
   }
 
-  async writeMessage(
-    dataset: DatasetId,
-    kind: InstallKind,
-    message: { readonly status: InstallStatus; readonly message?: string; readonly version?: ObjectVersion },
-    token: number,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const parameters = new SqlParameters();
-    const ctes = [
-      ...this.#fence(dataset, token, parameters),
-      `written as (
-        insert into ${this.#schema}.dataset_install_message (dataset_id, target_id, install_type, status, message)
-        select k.dataset_id, ${parameters.add(this.id, 'text')}, ${parameters.add(kind, 'text')},
-          ${parameters.add(message.status, 'text')},
-          ${parameters.add(message.message === undefined ? null : storableText(message.message), 'text')}
-        from taken k on conflict (dataset_id, target_id, install_type)
-        do update set status = excluded.status, message = excluded.message, updated = excluded.updated)`,
+  async write(dataset: DatasetId, change: ControlWrite, token: number, signal: AbortSignal): Promise<void> {
+    const { document, messages = {} } = change;
+    const ctes = (parameters: SqlParameters) => [
+      ...(document
+        ? documentCtes(this.#target, dataset, document, token, parameters)
+        : fence(this.#target, dataset, token, parameters)),
+      ...this.#messageCtes(messages, parameters),
     ];
-    if (message.version) ctes.push(this.#syncCte(kind, message.version, parameters));
-    await this.#fenced(dataset, ctes, token, parameters, signal);
+    await this.#fenced(dataset, ctes, token, signal, document !== undefined);
   }
 
   async removeMessage(dataset: DatasetId, kind: InstallKind, token: number, signal: AbortSignal): Promise<void> {
-    const parameters = new SqlParameters();
-    const ctes = [
-      ...this.#fence(dataset, token, parameters),
+    const ctes = (parameters: SqlParameters) => [
+      ...fence(this.#target, dataset, token, parameters),
       `removed as (
         delete from ${this.#schema}.dataset_install_message m using taken k
         where m.dataset_id = k.dataset_id and m.target_id = ${parameters.add(this.id, 'text')}
           and m.install_type = ${parameters.add(kind, 'text')})`,
     ];
-    await this.#fenced(dataset, ctes, token, parameters, signal);
+    await this.#fenced(dataset, ctes, token, signal);
   }
 
   async writeVisibility(
@@ -99,9 +80,8 @@ export class PostgresInstallTarget implements InstallTarget {
     signal: AbortSignal,
   ): Promise<void> {
     const s = this.#schema;
-    const parameters = new SqlParameters();
-    const ctes = [
-      ...this.#fence(dataset, token, parameters),
+    const ctes = (parameters: SqlParameters) => [
+      ...fence(this.#target, dataset, token, parameters),
       `visible as (
         select unnest(${parameters.add(recipients, 'numeric[]')}) as user_id, dataset_id from taken
         union select owner, dataset_id from taken)`,
@@ -111,37 +91,29 @@ export class PostgresInstallTarget implements InstallTarget {
       `shown as (
         insert into ${s}.dataset_visibility (user_id, dataset_id) select user_id, dataset_id from visible
         on conflict do nothing)`,
-      this.#syncCte('shares', version, parameters),
+      this.#syncCte([['shares', version]], parameters),
     ];
-    await this.#fenced(dataset, ctes, token, parameters, signal);
+    await this.#fenced(dataset, ctes, token, signal);
   }
 
   async setDeleted(dataset: DatasetId, deletedStatus: 0 | 1 | 2, token: number, signal: AbortSignal): Promise<void> {
-    const parameters = new SqlParameters();
-    const ctes = [
-      ...this.#fence(dataset, token, parameters),
-      `marked as (
-        update ${this.#schema}.dataset_install i set deleted_status = ${parameters.add(deletedStatus, 'smallint')}
-        from taken k where i.dataset_id = k.dataset_id and i.target_id = ${parameters.add(this.id, 'text')})`,
-    ];
-    await this.#db.transaction(async (sql) => {
-      if (!(await taken(sql, ctes, parameters))) throw await this.#refusal(sql, dataset, token);
-      await sql.query(summarise(this.#schema, '$1'), [dataset]);
-    }, signal);
+    const ctes = (parameters: SqlParameters) => deletedCtes(this.#target, dataset, deletedStatus, token, parameters);
+    await this.#fenced(dataset, ctes, token, signal);
   }
 
   async purge(dataset: DatasetId, token: number, signal: AbortSignal): Promise<void> {
     const s = this.#schema;
     const parameters = new SqlParameters();
     const ctes = [
-      ...this.#fence(dataset, token, parameters),
+      ...fence(this.#target, dataset, token, parameters),
       `removed as (
         delete from ${s}.dataset_install i using taken k
         where i.dataset_id = k.dataset_id and i.target_id = ${parameters.add(this.id, 'text')})`,
     ];
     await this.#db.transaction(async (sql) => {
       if (!(await taken(sql, ctes, parameters))) {
-        if (await this.#newerHolder(sql, dataset, token)) throw this.#leaseLost(dataset);
+        const { newer } = await this.#standing(sql, dataset, token);
+        if (newer) throw this.#leaseLost(dataset);
         return;
       }
       await sql.query(
@@ -149,62 +121,85 @@ export class PostgresInstallTarget implements InstallTarget {
          and not exists (select from ${s}.dataset_install i where i.dataset_id = d.dataset_id)`,
         [dataset],
       );
-      await sql.query(summarise(s, '$1'), [dataset]);
+      // Also when nothing changes: see control-fence.ts.
+      await sql.query(
+        `update ${s}.dataset d set deleted_status = x.deleted_status, accessibility = x.accessibility
+         from (select ${SUMMARY} from ${s}.dataset_install i where i.dataset_id = $1) x where d.dataset_id = $1`,
+        [dataset],
+      );
     }, signal);
   }
 
-  /**
-   * CTEs that lock the dataset's row under our token. If a holder with a higher token has written before, or this target has no
-   * row, `taken` is empty and the CTEs that depend on it do nothing.
-   */
-  #fence(dataset: DatasetId, token: number, parameters: SqlParameters): string[] {
-    const s = this.#schema;
-    const ours = parameters.add(token, 'bigint');
+  /** The text does not depend on the kinds, so that few texts are planned. */
+  #messageCtes(
+    messages: Readonly<Partial<Record<InstallKind, ControlMessage>>>,
+    parameters: SqlParameters,
+  ): readonly string[] {
+    const all = Object.entries(messages) as [InstallKind, ControlMessage][];
+    const texts = (values: readonly (string | null)[]): string => parameters.add(values, 'text[]');
     return [
-      `taken as materialized (
-        select d.dataset_id, d.owner, d.lease_token from ${s}.dataset d
-        where d.dataset_id = ${parameters.add(dataset, 'text')} and d.lease_token <= ${ours}
-          and exists (select from ${s}.dataset_install i
-            where i.dataset_id = d.dataset_id and i.target_id = ${parameters.add(this.id, 'text')})
-        for update of d)`,
-      `raised as (
-        update ${s}.dataset d set lease_token = ${ours} from taken k
-        where d.dataset_id = k.dataset_id and k.lease_token < ${ours})`,
+      `said as (
+        insert into ${this.#schema}.dataset_install_message (dataset_id, target_id, install_type, status, message)
+        select k.dataset_id, ${parameters.add(this.id, 'text')}, x.* from taken k cross join unnest(
+          ${texts(all.map(([kind]) => kind))}, ${texts(all.map(([, { status }]) => status))},
+          ${texts(all.map(([, { message }]) => (message === undefined ? null : storableText(message))))}) x
+        on conflict (dataset_id, target_id, install_type)
+        do update set status = excluded.status, message = excluded.message, updated = excluded.updated)`,
+      this.#syncCte(
+        all.flatMap(([kind, { version }]) => (version ? [[kind, version] as const] : [])),
+        parameters,
+      ),
     ];
   }
 
-  /** One statement, which writes all or nothing. */
-  async #fenced(
-    dataset: DatasetId,
-    ctes: readonly string[],
-    token: number,
-    parameters: SqlParameters,
-    signal: AbortSignal,
-  ): Promise<void> {
-    signal.throwIfAborted();
-    if (!(await taken(this.#db, ctes, parameters))) throw await this.#refusal(this.#db, dataset, token);
-  }
-
-  #syncCte(part: SyncPart, version: ObjectVersion, parameters: SqlParameters): string {
+  #syncCte(versions: readonly (readonly [SyncPart, ObjectVersion])[], parameters: SqlParameters): string {
+    const parts = versions.map(([part]) => part);
+    const times = versions.map(([, { modified }]) => modified);
+    const etags = versions.map(([, { etag }]) => etag);
     return `synced as (
       insert into ${this.#schema}.sync_control (dataset_id, target_id, part, modified, etag)
-      select k.dataset_id, ${parameters.add(this.id, 'text')}, ${parameters.add(part, 'text')},
-        ${parameters.add(version.modified, 'timestamptz')}, ${parameters.add(version.etag, 'text')}
-      from taken k on conflict (dataset_id, target_id, part)
-      do update set modified = excluded.modified, etag = excluded.etag)`;
+      select k.dataset_id, ${parameters.add(this.id, 'text')}, x.* from taken k cross join unnest(
+        ${parameters.add(parts, 'text[]')}, ${parameters.add(times, 'timestamptz[]')}, ${parameters.add(etags, 'text[]')}) x
+      on conflict (dataset_id, target_id, part) do update set modified = excluded.modified, etag = excluded.etag)`;
   }
 
-  async #refusal(sql: Sql, dataset: DatasetId, token: number): Promise<Error> {
-    if (await this.#newerHolder(sql, dataset, token)) return this.#leaseLost(dataset);
-    return defect(`dataset ${dataset} has no row in the control schema of install target ${this.id}`);
+  /**
+   * One statement, which writes all or nothing.
+   * @param addsRows it does not need the target's row
+   */
+  async #fenced(
+    dataset: DatasetId,
+    ctes: (parameters: SqlParameters) => readonly string[],
+    token: number,
+    signal: AbortSignal,
+    addsRows = false,
+  ): Promise<void> {
+    for (let repetition = 0; repetition <= REPETITIONS; repetition++) {
+      signal.throwIfAborted();
+      const parameters = new SqlParameters();
+      if (await taken(this.#db, ctes(parameters), parameters)) return;
+      const { newer, present } = await this.#standing(this.#db, dataset, token);
+      if (newer) throw this.#leaseLost(dataset);
+      if (!addsRows && !present)
+        throw defect(`dataset ${dataset} has no row in the control schema of install target ${this.id}`);
+    }
+    throw transient(`install target ${this.id}: other writes to dataset ${dataset} came between too often`);
   }
 
-  async #newerHolder(sql: Sql, dataset: DatasetId, token: number): Promise<boolean> {
-    const rows = await sql.query(`select from ${this.#schema}.dataset where dataset_id = $1 and lease_token > $2`, [
-      dataset,
-      token,
-    ]);
-    return rows.length > 0;
+  /** After a statement that wrote nothing: a holder with a higher token has written; this target has a row. */
+  async #standing(
+    sql: Sql,
+    dataset: DatasetId,
+    token: number,
+  ): Promise<{ readonly newer: boolean; readonly present: boolean }> {
+    const s = this.#schema;
+    const [row] = await sql.query<{ newer: boolean; present: boolean }>(
+      `select d.lease_token > $2 as newer, exists (
+         select from ${s}.dataset_install i where i.dataset_id = d.dataset_id and i.target_id = $3) as present
+       from ${s}.dataset d where d.dataset_id = $1`,
+      [dataset, token, this.id],
+    );
+    return row ?? { newer: false, present: false };
   }
 
   #leaseLost(dataset: DatasetId): Error {

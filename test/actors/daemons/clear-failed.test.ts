@@ -228,7 +228,7 @@ t.test('a dataset that a lane works on is passed over', async (t) => {
 t.test('a lease that is lost on the way is as good as taken', async (t) => {
   const world = new LaneWorld(t.testdir());
   const at = await installed(world, dataFails);
-  const lost = targetAway(world, PLASMO, ['writeMessage']);
+  const lost = targetAway(world, PLASMO, ['write']);
   const { clear } = open(t, world);
   lost.reason = aborted('lease lost (a newer holder wrote)');
   t.strictSame(await clear(), { ...NOTHING, datasets: 1, skipped: { busy: 1 } });
@@ -255,7 +255,7 @@ t.test('a target that does not answer holds back no other, and is told next time
 t.test('a target that goes away in between is told next time', async (t) => {
   const world = new LaneWorld(t.testdir());
   const at = await installed(world, dataFails);
-  const away = targetAway(world, PLASMO, ['writeMessage']);
+  const away = targetAway(world, PLASMO, ['write']);
   const { clear } = open(t, world);
   away.reason = transient('connection reset');
   t.strictSame(await clear(), { ...NOTHING, datasets: 1, jobs: 1, skipped: { 'target-away': 1 } });

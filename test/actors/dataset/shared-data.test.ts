@@ -36,3 +36,24 @@ t.test('whatever fails, every target is worked on; the first failure is told', a
   await t.rejects(work, { message: 'a failed' });
   t.same(seen.toSorted(), ['a', 'b', 'c']);
 });
+
+t.test('what follows waits for the whole group, and is left out where a target failed', async (t) => {
+  const seen: string[] = [];
+  const work = onEachGroup(
+    [...TARGETS, target('d', 'two'), target('e')],
+    async ({ id }, alone) => {
+      seen.push(id);
+      if (id === 'd') throw new Error('d failed');
+      return alone ? `${id}, alone,` : id;
+    },
+    async (result) => {
+      seen.push(`${result} follows`);
+      if (result === 'a') throw new Error('a failed');
+    },
+  );
+  await t.rejects(work, { message: /failed/ });
+  const of = (...ids: readonly string[]) => seen.filter((line) => ids.includes(line.charAt(0)));
+  t.same(of('a', 'c'), ['a', 'c', 'a follows', 'c follows']);
+  t.same(of('b', 'd'), ['b', 'd']);
+  t.same(of('e'), ['e', 'e, alone, follows']);
+});

@@ -44,7 +44,9 @@ async function remove(world: LaneWorld, at: DatasetAddress): Promise<void> {
 async function reinstall(world: LaneWorld, at: DatasetAddress, ...targets: readonly TargetId[]): Promise<void> {
   const token = world.schema.rows.get(at.dataset)?.token ?? 0;
   for (const id of targets)
-    await world.targets.get(id)?.writeMessage(at.dataset, 'data', { status: 'ready-for-reinstall' }, token, never);
+    await world.targets
+      .get(id)
+      ?.write(at.dataset, { messages: { data: { status: 'ready-for-reinstall' } } }, token, never);
   world.event('install', at);
   await world.finish();
 }

@@ -11,20 +11,133 @@ const never = new AbortController().signal;
 const NAME = 'Genes of interest';
 const WAITING = { kind: 'retry', message: 'waiting for install targets', countsAttempt: false } as const;
 const NO_ROWS = { sync: { data: 'none', meta: 'none' }, shown: false, name: NAME, meta: ['queued'] };
-const INSTALLED = { data: ['complete'], ...NO_ROWS, sync: { data: 'current', meta: 'none' } };
+const DATA_ONLY = { ...NO_ROWS, data: ['complete'], sync: { data: 'current', meta: 'none' } };
+const INSTALLED = {
+  ...{ data: ['complete'], meta: ['complete'], shown: true, name: NAME },
+  sync: { data: 'current', meta: 'current' },
+};
 
-t.test('data are installed on every target, and their metadata are asked for', async (t) => {
+t.test('data are installed on every target, and right after them the metadata', async (t) => {
   const { world, at } = await worldBefore(t, 'install', { properties: { 'p.tsv': 'x' } });
   world.plugin.decide = () => ({ kind: 'success', validation: { basic: ['odd', 'very'], community: [] } });
   t.same(await world.run('install'), { kind: 'done' });
-  const installed = { ...INSTALLED, data: ['complete', 'odd\nvery'] };
+  const installed = { ...INSTALLED, data: ['complete', 'odd\nvery'], meta: ['complete', 'odd\nvery'] };
   t.same(await world.control(at), { PlasmoSite: installed, ToxoSite: installed });
   t.match(await world.record(at), {
-    installs: { 'PlasmoSite data': ['complete', 'odd', 'very'], 'ToxoSite data': ['complete', 'odd', 'very'] },
+    installs: {
+      'PlasmoSite data': ['complete', 'odd', 'very'],
+      'PlasmoSite meta': ['complete', 'odd', 'very'],
+      'ToxoSite data': ['complete', 'odd', 'very'],
+      'ToxoSite meta': ['complete', 'odd', 'very'],
+    },
   });
-  t.same(world.calls.slice(1).sort(), ['installData PlasmoSite', 'installData ToxoSite']);
+  for (const site of ['PlasmoSite', 'ToxoSite'])
+    t.same(
+      world.calls.filter((call) => call.endsWith(site)),
+      [`installData ${site}`, `installMeta ${site}`],
+    );
+  t.same(world.plugin.installed.get(`${PLASMO}/${at.dataset}`)?.properties, ['p.tsv']);
+  t.same([world.jobRows(), await world.attempts(at)], [[], []]);
+});
+
+t.test('while the metadata are installed, each side says so', async (t) => {
+  const { world, at } = await worldBefore(t, 'install', { metadata: { installTargets: [PLASMO] } });
+  world.plugin.decide = async ({ kind }) => {
+    if (kind !== 'installMeta') return undefined;
+    t.same(await world.control(at), { PlasmoSite: { ...DATA_ONLY, meta: ['running'] } });
+    t.match(await world.record(at), {
+      installs: { 'PlasmoSite data': ['complete'], 'PlasmoSite meta': ['running'] },
+    });
+    t.same(await world.attempts(at), ['PlasmoSite meta 0 started']);
+    return undefined;
+  };
+  t.same(await world.run('install'), { kind: 'done' });
+  t.same(await world.control(at), { PlasmoSite: INSTALLED });
+});
+
+t.test('metadata that have to wait are handed to the update-meta lane, with their attempts', async (t) => {
+  for (const [reason, message, left] of [
+    [transient('busy'), 'attempt 1 of 12: busy', 'PlasmoSite meta 1 started'],
+    [transient('refused', { unreachable: true }), 'attempt 1 of 12: refused', 'PlasmoSite meta 0 started'],
+  ] as const) {
+    const { world, at } = await worldBefore(t, 'install');
+    let fails = true;
+    world.plugin.decide = ({ kind, target }) => {
+      if (fails && kind === 'installMeta' && target === PLASMO) throw reason;
+      return undefined;
+    };
+    t.same(await world.run('install'), { kind: 'done' });
+    t.same(await world.control(at), {
+      PlasmoSite: { ...DATA_ONLY, meta: ['queued', message] },
+      ToxoSite: INSTALLED,
+    });
+    t.match(await world.record(at), {
+      installs: { 'PlasmoSite data': ['complete'], 'PlasmoSite meta': ['queued', message] },
+    });
+    t.same([world.jobRows(), await world.attempts(at)], [['updateMeta queued'], [left]]);
+    fails = false;
+    await world.finish();
+    t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
+    t.same([world.jobRows(), await world.attempts(at)], [[], []]);
+    t.equal(world.calls.filter((call) => call === 'installMeta ToxoSite').length, 1);
+  }
+});
+
+t.test('metadata that a crash cut off are asked for by the next attempt, and the data are left alone', async (t) => {
+  const { world, at } = await worldBefore(t, 'install', { metadata: { installTargets: [PLASMO] } });
+  const { process: dead, job } = await claimed(world, 'install');
+  world.plugin.decide = ({ kind }) => {
+    if (kind !== 'installMeta') return undefined;
+    world.leases.kill(dead.id);
+    throw aborted('the process is dead');
+  };
+  await dead.perform(job);
+  t.match(await world.control(at), { PlasmoSite: { data: ['complete'], meta: ['running'] } });
+  world.plugin.decide = () => undefined;
+  await world.finish();
+  t.same(await world.control(at), { PlasmoSite: INSTALLED });
+  t.same(world.calls, ['import', 'installData PlasmoSite', 'installMeta PlasmoSite', 'installMeta PlasmoSite']);
+  t.same([world.jobRows(), await world.attempts(at)], [[], []]);
+});
+
+t.test('metadata whose end the cache did not hear of are not asked for again, and their attempts go', async (t) => {
+  const { world, at } = await worldBefore(t, 'install', { metadata: { installTargets: [PLASMO] } });
+  const write = world.catalog.write.bind(world.catalog);
+  world.catalog.write = async (dataset, lease, changes, signal) => {
+    const isEnd = changes.some(
+      (change) => change.set === 'install' && change.kind === 'meta' && change.status === 'complete',
+    );
+    if (isEnd) throw transient('away');
+    await write(dataset, lease, changes, signal);
+  };
+  t.match(await world.run('install'), { kind: 'retry', message: 'away' });
+  t.same(await world.attempts(at), ['PlasmoSite meta 0 started']);
+  world.catalog.write = write;
+  await world.finish();
+  t.match(await world.record(at), { installs: { 'PlasmoSite meta': ['complete'] } });
+  t.same([await world.attempts(at), world.calls.length], [[], 3]);
+});
+
+t.test('metadata whose version the cache does not know, or that have attempts already, are asked for', async (t) => {
+  const { world, at } = await worldBefore(t, 'updateMeta');
+  t.same(await world.control(at), { PlasmoSite: DATA_ONLY, ToxoSite: DATA_ONLY });
   t.same([world.jobRows(), await world.attempts(at)], [['updateMeta queued'], []]);
-  t.match(world.jobs.get('updateMeta', at.dataset), { source: 'install-data-lane', eventId: 5 });
+  t.match(world.jobs.get('updateMeta', at.dataset), { source: 'install-data-lane', eventId: 4 });
+  world.plugin.decide = ({ kind, target }) => {
+    if (kind === 'installMeta' && target === PLASMO) throw transient('refused', { unreachable: true });
+    return undefined;
+  };
+  await world.run('updateMeta');
+  await reinstall(world, at);
+  const calls = world.calls.length;
+  t.same(await world.run('install'), { kind: 'done' });
+  t.same(
+    world.calls.slice(calls).filter((call) => call.startsWith('installMeta')),
+    ['installMeta ToxoSite'],
+  );
+  world.plugin.decide = () => undefined;
+  await world.finish();
+  t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
 });
 
 t.test('a complete dataset is not installed again by a repeated event', async (t) => {
@@ -51,18 +164,17 @@ t.test('each target has its own end', async (t) => {
     world.plugin.decide = ({ target }) => (target === PLASMO ? answers[status] : undefined);
     t.same(await world.run('install'), { kind: 'done' });
     t.same(await world.control(at), {
-      PlasmoSite: { ...INSTALLED, data: [status, said[status]] },
+      PlasmoSite: { ...DATA_ONLY, data: [status, said[status]] },
       ToxoSite: INSTALLED,
     });
     t.match(await world.record(at), {
       installs: { 'PlasmoSite data': [status, ...said[status].split('\n')], 'ToxoSite data': ['complete'] },
     });
-    t.same([world.jobRows(), await world.attempts(at)], [['updateMeta queued'], []]);
+    t.same([world.jobRows(), await world.attempts(at)], [[], []]);
     const calls = world.calls.length;
-    await world.run('updateMeta');
     world.event('install', at);
     await world.finish();
-    t.same(world.calls.slice(calls), ['installMeta ToxoSite'], 'a final answer is not asked for again');
+    t.same(world.calls.slice(calls), [], 'a final answer is not asked for again');
   }
 });
 
@@ -79,8 +191,7 @@ t.test('a target that does not answer waits alone, and is installed when it is b
   });
   away.reason = undefined;
   await world.finish();
-  const shown = { ...INSTALLED, meta: ['complete'], shown: true, sync: { data: 'current', meta: 'current' } };
-  t.same(await world.control(at), { PlasmoSite: shown, ToxoSite: shown });
+  t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
   t.same(await world.attempts(at), []);
   t.notOk(world.calls.includes('uninstall PlasmoSite'), 'nothing had begun there');
 });
@@ -181,7 +292,6 @@ t.test('a waiting target is not tried before its time, and others are not held u
     return undefined;
   };
   t.same(await world.run('install'), { ...WAITING, delayMs: 1_000 });
-  await world.run('updateMeta');
   t.match(await world.record(at), { installs: { 'ToxoSite data': ['complete'], 'ToxoSite meta': ['complete'] } });
   const calls = world.calls.length;
   for (const row of world.jobs.rows) world.jobs.put({ ...row, state: 'queued', runAt: world.clock.now() });
@@ -195,10 +305,10 @@ t.test('a target whose wait ended while others were installed is tried at once',
   const target = world.targets.get(PLASMO);
   if (!target) throw new Error('no target');
   const waits = Promise.withResolvers<void>();
-  const { writeMessage } = target;
-  target.writeMessage = async (dataset, kind, message, token, signal) => {
-    await writeMessage.call(target, dataset, kind, message, token, signal);
-    if (message.status === 'queued') waits.resolve();
+  const { write } = target;
+  target.write = async (dataset, change, token, signal) => {
+    await write.call(target, dataset, change, token, signal);
+    if (change.messages?.data?.status === 'queued') waits.resolve();
   };
   world.plugin.decide = async ({ target }) => {
     if (target === PLASMO) throw transient('busy');
@@ -208,8 +318,6 @@ t.test('a target whose wait ended while others were installed is tried at once',
   };
   t.same(await world.run('install'), { ...WAITING, delayMs: 0 });
   world.plugin.decide = () => undefined;
-  // Goes before an install of the same dataset.
-  await world.run('updateMeta');
   t.same(await world.run('install'), { kind: 'done' });
   t.match(await world.control(at), { PlasmoSite: { data: ['complete'] }, ToxoSite: { data: ['complete'] } });
 });
@@ -226,7 +334,6 @@ t.test('attempts of a target are counted for it alone, and the last one fails it
     const message = `attempt ${attempts} of 12: no answer for 60 s`;
     t.match(await world.control(at), { PlasmoSite: { data: ['queued', message] }, ToxoSite: { data: ['complete'] } });
     t.match(await world.record(at), { installs: { 'PlasmoSite data': ['queued', message] } });
-    if (attempts === 1) await world.run('updateMeta');
     await world.clock.advanceToNext();
   }
   t.same(await world.run('install'), { kind: 'done' });
@@ -251,7 +358,11 @@ t.test('a target that is away until its last try goes on waiting and is not lost
   const at = await world.before('install');
   away.reason = transient('statement took too long');
   const process = world.process();
-  for (let rounds = 0; rounds < 60; rounds++) if ((await world.round(process)) === 0) await world.clock.advanceToNext();
+  for (let jobs = 0; jobs < 30; ) {
+    const ran = await world.round(process);
+    if (ran === 0) await world.clock.advanceToNext();
+    jobs += ran;
+  }
   const due = world.jobs.get('install', at.dataset)?.runAt ?? 0;
   t.ok(due - world.clock.now() > 300_000, 'as long as the longest wait, or what is left of it');
   t.match(await world.record(at), {
@@ -264,7 +375,7 @@ t.test('a target that is away until its last try goes on waiting and is not lost
 
 t.test('a target that refuses the rows fails alone, with the reason in the mirror', async (t) => {
   const world = new LaneWorld(t.testdir());
-  const away = targetAway(world, PLASMO, ['writeDataset']);
+  const away = targetAway(world, PLASMO, ['write']);
   const at = await world.before('updateMeta').then((at) => world.finish().then(() => at));
   const other = await world.accept();
   away.reason = defect('value too long');
@@ -279,9 +390,13 @@ t.test('a target that refuses the rows fails alone, with the reason in the mirro
 t.test('an install that a crash cut off is taken back before it begins anew', async (t) => {
   const { world, at } = await worldBefore(t, 'install');
   const { process: dead, job } = await claimed(world, 'install');
-  world.plugin.decide = ({ target }) => {
-    if (target !== TOXO) return undefined;
-    world.leases.kill(dead.id);
+  const gone = Promise.withResolvers<void>();
+  world.plugin.decide = async ({ target }) => {
+    if (target === TOXO) {
+      world.leases.kill(dead.id);
+      gone.resolve();
+    }
+    await gone.promise;
     throw aborted('the process is dead');
   };
   await dead.perform(job);
@@ -289,8 +404,12 @@ t.test('an install that a crash cut off is taken back before it begins anew', as
   const calls = world.calls.length;
   world.plugin.decide = () => undefined;
   await world.run('install');
-  const expected = ['installData PlasmoSite', 'installData ToxoSite', 'uninstall PlasmoSite', 'uninstall ToxoSite'];
-  t.same(world.calls.slice(calls).sort(), expected);
+  const expected = ['uninstall', 'installData', 'installMeta'];
+  for (const site of [PLASMO, TOXO])
+    t.same(
+      world.calls.slice(calls).filter((call) => call.endsWith(site)),
+      expected.map((kind) => `${kind} ${site}`),
+    );
   t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
 });
 
@@ -323,8 +442,13 @@ t.test('metadata are installed again after the data were', async (t) => {
   const { world, at } = await installedWorld(t, { properties: { 'p.tsv': 'x' } });
   const before = [await world.control(at), await world.record(at), new Map(world.plugin.installed)];
   await reinstall(world, at);
-  await world.run('install');
-  t.match(await world.control(at), { PlasmoSite: { data: ['complete'], meta: ['queued'] } });
+  world.plugin.decide = async ({ kind, target }) => {
+    if (kind !== 'installData' || target !== PLASMO) return undefined;
+    t.match(await world.control(at), { PlasmoSite: { data: ['running'], meta: ['queued'] } });
+    const { installs } = (await world.record(at)) as { installs: Record<string, unknown> };
+    t.same([installs['PlasmoSite data'], installs['PlasmoSite meta']], [['running'], undefined]);
+    return undefined;
+  };
   await world.finish();
   t.same([await world.control(at), await world.record(at), world.plugin.installed], before);
   t.equal(world.calls.filter((call) => call === 'installMeta PlasmoSite').length, 2);
@@ -362,7 +486,8 @@ t.test('an answer that the mirror cannot take just now is not asked for again', 
     await write(dataset, lease, changes, signal);
   };
   t.match(await world.run('install'), { kind: 'retry', message: 'away' });
-  t.same(await world.control(at), { PlasmoSite: INSTALLED, ToxoSite: INSTALLED });
+  const begun = { ...DATA_ONLY, meta: ['running'] };
+  t.same(await world.control(at), { PlasmoSite: begun, ToxoSite: begun });
   world.catalog.write = write;
   await world.finish();
   t.match(await world.record(at), { installs: { 'PlasmoSite data': ['complete'], 'PlasmoSite meta': ['complete'] } });
@@ -410,10 +535,10 @@ t.test('a step that is to be tried again is given back when its lease turns out 
   const at = await world.before('install');
   const target = world.targets.get(PLASMO);
   if (!target) throw new Error('no target');
-  const { writeMessage } = target;
-  target.writeMessage = async (dataset, kind, message, token, signal) => {
-    if (message.status === 'queued') throw aborted('lease lost');
-    await writeMessage.call(target, dataset, kind, message, token, signal);
+  const { write } = target;
+  target.write = async (dataset, change, token, signal) => {
+    if (change.messages?.data?.status === 'queued') throw aborted('lease lost');
+    await write.call(target, dataset, change, token, signal);
   };
   world.plugin.decide = ({ target }) => {
     if (target === PLASMO) throw transient('busy');
@@ -439,7 +564,7 @@ t.test('a stop while the plugin works leaves the status for the next run', async
 async function reinstall(world: LaneWorld, at: DatasetAddress): Promise<void> {
   const token = world.schema.rows.get(at.dataset)?.token ?? 0;
   for (const target of world.targets.values())
-    await target.writeMessage(at.dataset, 'data', { status: 'ready-for-reinstall' }, token, never);
+    await target.write(at.dataset, { messages: { data: { status: 'ready-for-reinstall' } } }, token, never);
   world.event('install', at);
 }
 
@@ -460,12 +585,7 @@ t.test('a job that fails as a whole before the import is over says nothing of in
   const at = await world.before('import');
   for (const row of world.jobs.rows) world.jobs.remove(row);
   world.event('install', at);
-  const { find } = world.catalog;
-  // Once: whoever tells the owner gets an answer.
-  world.catalog.find = async () => {
-    world.catalog.find = find;
-    throw transient('no answer');
-  };
+  world.catalog.findWithAttempts = () => Promise.reject(transient('no answer'));
   t.match(await world.run('install'), { kind: 'retry', message: /no answer/ });
   t.match(await world.record(at), { import: { status: 'queued' } });
   t.same(((await world.record(at)) as { installs: object }).installs, {});

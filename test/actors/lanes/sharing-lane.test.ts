@@ -101,7 +101,7 @@ t.test('what is in sync is neither read nor written', async (t) => {
     const gate = new FaultGate();
     world.event('sharing', dataset);
     t.same(await world.run('sharing', world.process(gate)), { kind: 'done' });
-    t.same(gate.calls, ['catalog.find', 'store.list', 'PlasmoSite.state', 'ToxoSite.state']);
+    t.same(gate.calls, ['catalog.findWithAttempts', 'store.list', 'PlasmoSite.state', 'ToxoSite.state']);
   }
 });
 
@@ -271,7 +271,7 @@ t.test('nothing is shared of a dataset that is deleted', async (t) => {
     await world.share(at, { recipient: ANN, ...GRANTED });
     const gate = new FaultGate();
     t.same(await world.run('sharing', world.process(gate)), { kind: 'done' });
-    t.same([gate.calls, world.dataset(at).shares], [['catalog.find'], []], state);
+    t.same([gate.calls, world.dataset(at).shares], [['catalog.findWithAttempts'], []], state);
   }
 });
 

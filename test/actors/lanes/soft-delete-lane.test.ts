@@ -149,7 +149,7 @@ t.test('a dataset that is about to be removed for good while the lane looks for 
 
 t.test('an install that has begun and said nothing is taken back', async (t) => {
   const world = new LaneWorld(t.testdir());
-  const away = targetAway(world, PLASMO, ['writeMessage']);
+  const away = targetAway(world, PLASMO, ['write']);
   const at = await world.before('install');
   away.reason = aborted('the process ends before it tells the target');
   await world.run('install');
@@ -440,7 +440,7 @@ t.test('a type without plugin is hidden and left to an administrator, by its nam
   const metadata = metadataOf(at.owner, { type: { name: 'biom', version: '2.0' } });
   const token = world.schema.rows.get(at.dataset)?.token ?? 0;
   const document = { ...at, metadata, category: 'Biom', showVisibility: true };
-  await world.targets.get(PLASMO)?.writeDataset(document, token, never);
+  await world.targets.get(PLASMO)?.write(at.dataset, { document }, token, never);
   await flag(world, at);
   const message = 'uninstall from PlasmoSite: no plugin is configured for data type biom:2.0';
   t.same(await world.run('softDelete'), { kind: 'dead', failure: 'rejected', message });

@@ -144,13 +144,12 @@ t.test('attempts are counted for a target alone', async (t) => {
 
 t.test('a target that is away does not hold back the first install on the others', async (t) => {
   const { world, at } = await worldBefore(t, 'import');
-  const writing = targetAway(world, PLASMO, ['writeDataset']);
+  const writing = targetAway(world, PLASMO, ['write']);
   const reading = targetAway(world, PLASMO, ['state']);
   writing.reason = reading.reason = transient('PlasmoSite refused', { unreachable: true });
   await world.run('import');
   t.same(await world.run('updateMeta'), { kind: 'done' });
   await world.run('install');
-  await world.run('updateMeta');
   t.same(await world.control(at), { ToxoSite: SHOWN });
   t.match(await world.record(at), {
     installs: { 'PlasmoSite data': ['queued', 'attempt 1 of 12: PlasmoSite refused'] },
@@ -213,7 +212,7 @@ t.test('running left by a crash is done again', async (t) => {
   const { world, at } = await worldBefore(t, 'updateMeta');
   const token = world.schema.rows.get(at.dataset)?.token ?? 0;
   for (const target of world.targets.values())
-    await target.writeMessage(at.dataset, 'meta', { status: 'running' }, token, never);
+    await target.write(at.dataset, { messages: { meta: { status: 'running' } } }, token, never);
   await world.finish();
   t.same(await world.control(at), { PlasmoSite: SHOWN, ToxoSite: SHOWN });
 });
@@ -252,9 +251,8 @@ t.test('a dataset that the cache does not know is registered before its import',
 
 t.test('a job that fails as a whole is told of where data are installed, nowhere else', async (t) => {
   const world = new LaneWorld(t.testdir());
-  const at = await world.before('install');
   world.plugin.decide = ({ target }) => (target === TOXO ? { kind: 'script-error', message: 'no' } : undefined);
-  await world.run('install');
+  const at = await world.before('updateMeta');
   const key = fileKey(at, 'datasetProperties', '');
   const list = world.store.list.bind(world.store);
   world.store.list = (prefix, options, signal) => {

@@ -108,8 +108,9 @@ export async function userDatasetWorld(
     async install(at) {
       const stored = await installer.queries.view(at.dataset, never);
       if (!stored) throw new Error(`${at.dataset} is not there`);
-      await target.writeDataset(
-        { ...at, metadata: stored.metadata, category: 'Gene List', showVisibility: true },
+      await target.write(
+        at.dataset,
+        { document: { ...at, metadata: stored.metadata, category: 'Gene List', showVisibility: true } },
         1,
         never,
       );
@@ -123,7 +124,7 @@ export async function userDatasetWorld(
         never,
       );
       for (const kind of ['meta', 'data'] as const)
-        await target.writeMessage(at.dataset, kind, { status: 'complete' }, 1, never);
+        await target.write(at.dataset, { messages: { [kind]: { status: 'complete' } } }, 1, never);
     },
     async tellSite() {
       await telling.runNow(never);

@@ -122,8 +122,8 @@ t.test('what lanes write to the cache and to a target reaches SQL as parameters'
     schema: 'control',
     dataSchema: 'plasmo',
   });
-  await target.writeDataset({ ...at, metadata, category: EVIL, showVisibility: true }, 1, signal);
-  await target.writeMessage(at.dataset, 'data', { status: 'failed-validation', message: EVIL }, 1, signal);
+  await target.write(at.dataset, { document: { ...at, metadata, category: EVIL, showVisibility: true } }, 1, signal);
+  await target.write(at.dataset, { messages: { data: { status: 'failed-validation', message: EVIL } } }, 1, signal);
   t.match(await target.state(at.dataset, signal), { messages: { data: { message: EVIL } } });
   t.match(await control.db.query('select name, description from control.dataset_meta'), [
     { name: EVIL, description: EVIL },

@@ -123,7 +123,7 @@ async function setup(_t: Test) {
 
 t.test('writes every part of the metadata in its order', async (t) => {
   const { owner, dataset, document, rows, children } = await setup(t);
-  await target.writeDataset(document, 3, signal);
+  await target.write(dataset, { document }, 3, signal);
   t.strictSame(await rows('dataset', '*, owner::text as owner'), [
     {
       dataset_id: dataset,
@@ -147,10 +147,10 @@ t.test('writes every part of the metadata in its order', async (t) => {
 });
 
 t.test('a later document replaces every row of the earlier, its type too', async (t) => {
-  const { owner, document, rows, children } = await setup(t);
-  await target.writeDataset(document, 3, signal);
+  const { owner, dataset, document, rows, children } = await setup(t);
+  await target.write(dataset, { document }, 3, signal);
   const metadata = metadataOf(owner, { type: { name: 'rnaseq', version: '2' }, visibility: 'public', name: 'n\0' });
-  await target.writeDataset({ ...document, metadata, category: 'RNA-Seq' }, 3, signal);
+  await target.write(dataset, { document: { ...document, metadata, category: 'RNA-Seq' } }, 3, signal);
   t.strictSame(await rows('dataset', 'type_name, type_version, category, accessibility, is_public'), [
     { type_name: 'rnaseq', type_version: '2', category: 'RNA-Seq', accessibility: 'public', is_public: 1 },
   ]);
@@ -161,26 +161,41 @@ t.test('a later document replaces every row of the earlier, its type too', async
   });
 });
 
+t.test('of a document whose rows are there only the visibility is written', async (t) => {
+  const { dataset, document, rows, children } = await setup(t);
+  await target.write(dataset, { document: { ...document, showVisibility: false } }, 3, signal);
+  t.same(await rows('dataset', 'accessibility'), [{ accessibility: 'private' }]);
+  await target.write(dataset, { document: { ...document, written: true } }, 3, signal);
+  t.same(await rows('dataset', 'accessibility'), [{ accessibility: 'protected' }]);
+  t.same(await rows('dataset_install', 'accessibility'), [{ accessibility: 'protected' }]);
+  t.strictSame(await children(), FULL);
+});
+
 t.test('a document that cannot be written leaves the earlier one whole', async (t) => {
-  const { document, children } = await setup(t);
-  await target.writeDataset(document, 3, signal);
+  const { dataset, document, children } = await setup(t);
+  await target.write(dataset, { document }, 3, signal);
   const before = await children();
   const metadata = { ...document.metadata, funding: [{ agency: 'NIH' }] } as never;
-  await t.rejects(target.writeDataset({ ...document, metadata }, 4, signal), {
+  await t.rejects(target.write(dataset, { document: { ...document, metadata } }, 4, signal), {
     kind: 'defect',
     message: /award_number/,
   });
   t.strictSame(await children(), before);
-  await target.writeDataset(document, 3, signal);
+  await target.write(dataset, { document }, 3, signal);
 });
 
 t.test('the site view tells owner and recipients apart', async (t) => {
   const { owner, dataset, document } = await setup(t);
   const friend = newUser();
-  await target.writeDataset({ ...document, metadata: { ...document.metadata, visibility: 'public' } }, 1, signal);
+  await target.write(
+    dataset,
+    { document: { ...document, metadata: { ...document.metadata, visibility: 'public' } } },
+    1,
+    signal,
+  );
   await target.writeVisibility(dataset, [friend], { modified: new Date(0), etag: 'e' }, 1, signal);
   for (const kind of ['meta', 'data'] as const)
-    await target.writeMessage(dataset, kind, { status: 'complete' }, 1, signal);
+    await target.write(dataset, { messages: { [kind]: { status: 'complete' } } }, 1, signal);
   const rows = await db.query<{ user_id: string }>(
     `select user_id::text as user_id, project_id, is_owner, accessibility, is_public, name
      from control.available_user_datasets where dataset_id = $1`,
@@ -200,8 +215,8 @@ t.test('the site view tells owner and recipients apart', async (t) => {
 t.test("the dataset's row follows the liveliest and most visible of its targets", async (t) => {
   const { dataset, document, rows } = await setup(t);
   const steps: readonly (readonly [() => Promise<unknown>, number, string])[] = [
-    [() => target.writeDataset({ ...document, showVisibility: false }, 1, signal), 0, 'private'],
-    [() => neighbour.writeDataset(document, 1, signal), 0, 'protected'],
+    [() => target.write(dataset, { document: { ...document, showVisibility: false } }, 1, signal), 0, 'private'],
+    [() => neighbour.write(dataset, { document }, 1, signal), 0, 'protected'],
     [() => target.setDeleted(dataset, 2, 1, signal), 0, 'protected'],
     [() => neighbour.setDeleted(dataset, 1, 1, signal), 2, 'protected'],
     [() => target.setDeleted(dataset, 1, 1, signal), 1, 'protected'],
@@ -214,6 +229,80 @@ t.test("the dataset's row follows the liveliest and most visible of its targets"
   }
   await target.purge(dataset, 1, signal);
   t.same(await summary(), []);
+});
+
+/** The target inside of a transaction of its own, which `work` holds open. */
+const inTransaction = (work: (neighbour: PostgresInstallTarget) => Promise<void>) =>
+  db.transaction(async (sql) => {
+    const same = { query: sql.query, transaction: () => Promise.reject(new Error('in a transaction')) };
+    await work(
+      new PostgresInstallTarget(same, { id: TOXO, displayName: 'Toxo', schema: 'control', dataSchema: 'toxo' }),
+    );
+  }, signal);
+
+/** Until another connection waits for a lock that we hold. */
+async function someoneWaits(): Promise<void> {
+  for (;;) {
+    const rows = await db.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    if (rows.length > 0) return;
+  }
+}
+
+t.test('a write that had to wait for that of another target of the schema follows what it wrote', async (t) => {
+  for (const first of ['no row', 'a row'] as const) {
+    const { dataset, document, rows } = await setup(t);
+    const secret = { ...document, showVisibility: false };
+    if (first === 'a row')
+      for (const one of [target, neighbour]) await one.write(dataset, { document: secret }, 3, signal);
+    let waiting: Promise<void> | undefined;
+    await inTransaction(async (other) => {
+      await other.write(dataset, { document }, 3, signal);
+      waiting = target.write(dataset, { document: secret, messages: { data: { status: 'running' } } }, 3, signal);
+      await someoneWaits();
+    });
+    await waiting;
+    t.same(await rows('dataset', 'accessibility'), [{ accessibility: 'protected' }], first);
+    const installs = await rows('dataset_install', 'target_id, accessibility');
+    t.same(
+      new Map(installs.map((row) => [row.target_id, row.accessibility])),
+      new Map([
+        [TOXO, 'protected'],
+        [PLASMO, 'private'],
+      ]),
+      first,
+    );
+    t.match(await target.state(dataset, signal), { messages: { data: { status: 'running' } } });
+  }
+});
+
+t.test('a write that had to wait for that of a later holder of the lease is refused', async (t) => {
+  const { dataset, document, rows, children } = await setup(t);
+  await target.write(dataset, { document }, 3, signal);
+  const metadata = { ...document.metadata, name: 'Late', contacts: [] };
+  let late: Promise<unknown> | undefined;
+  await inTransaction(async (other) => {
+    await other.write(dataset, { document }, 4, signal);
+    const write = target.write(dataset, { document: { ...document, metadata } }, 3, signal);
+    late = t.rejects(write, { kind: 'aborted', message: /lease lost/ });
+    await someoneWaits();
+  });
+  await late;
+  t.same([await rows('dataset', 'lease_token'), await children()], [[{ lease_token: 4 }], FULL]);
+});
+
+t.test('a deletion that had to wait for that of another target follows it', async (t) => {
+  const { dataset, document, rows } = await setup(t);
+  for (const one of [target, neighbour]) await one.write(dataset, { document }, 3, signal);
+  let waiting: Promise<void> | undefined;
+  await inTransaction(async (other) => {
+    await other.setDeleted(dataset, 1, 3, signal);
+    waiting = target.setDeleted(dataset, 2, 3, signal);
+    await someoneWaits();
+  });
+  await waiting;
+  t.same(await rows('dataset', 'deleted_status'), [{ deleted_status: 2 }]);
 });
 
 t.test('a schema name that is no identifier is refused', async (t) => {
