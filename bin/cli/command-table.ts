@@ -104,8 +104,9 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   },
 };
 
-/** Started by the launchers of the sample plugins and by services, not by people. */
+/** Started by services and by the launchers of the sample plugins, not by people. */
 export const HIDDEN: Readonly<Record<string, () => Promise<Command>>> = {
   'spawn-scripts': async () => (await import('../commands/spawn-scripts.ts')).spawnScripts,
   'sample-script': async () => (await import('../commands/sample-script.ts')).sampleScript,
+  'sample-scripts': async () => (await import('../commands/sample-script.ts')).sampleScripts,
 };

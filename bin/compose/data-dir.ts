@@ -21,6 +21,8 @@ export interface DataDir {
   readonly blastDb: string;
   readonly sites: string;
   readonly plugins: string;
+  /** Where launchers of the sample plugins find the process that runs their scripts. */
+  readonly sampleCalls: string;
   /** Mails of the dataset access service when no mail server is configured. */
   readonly mail: string;
   /** The sample command of the handler service. */
@@ -66,6 +68,7 @@ export function dataDir(path: string): DataDir {
     blastDb: at('blast'),
     sites: at('sites'),
     plugins: at('plugins'),
+    sampleCalls: at('sample-calls'),
     handlerCommand: at('handler/copy-inputs'),
     mail: at('mail'),
     scratch: at('scratch'),

@@ -10,6 +10,7 @@ import type { EmbeddedPostgres } from '../../engine/adapters/embedded-postgres/e
 import { provision } from '../../engine/adapters/embedded-postgres/postgres-provision.ts';
 import { cacheMigrations, controlMigrations, migrate } from '../../engine/adapters/migrations/migrations.ts';
 import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
+import type { ChildSpec } from '../../engine/runtime/actor.ts';
 import { aborted } from '../../engine/runtime/failure.ts';
 import { writeWhole } from '../../engine/runtime/files.ts';
 import { type Logger, type LogThreshold, silentLogger } from '../../engine/runtime/log.ts';
@@ -22,6 +23,7 @@ import { addMissing } from './access-database.ts';
 import { type DataDir, type Endpoints, removeEndpoints } from './data-dir.ts';
 import { addressOf, cacheConnection, connectionAt } from './databases.ts';
 import { embeddedConfig } from './embedded-config.ts';
+import { ResidentSamples } from './resident-samples.ts';
 import { runService } from './run-service.ts';
 
 const DEFAULT_PORT_BASE = 8080;
@@ -69,6 +71,7 @@ export async function embeddedService(
         env: io.env,
         scratchDir: dir.scratch,
         mailDir: dir.mail,
+        first: [residentSamples(dir, log)],
         ready: async (addresses) => {
           const adminToken = configuration.containerCore.authentication?.adminToken ?? '';
           const endpoints: Endpoints = { ...addresses, adminToken, pid: process.pid };
@@ -87,12 +90,21 @@ export async function embeddedService(
   }
 }
 
+const residentSamples = (dir: DataDir, log: Logger): ChildSpec => ({
+  name: 'sampleScripts',
+  create: () =>
+    new ResidentSamples({
+      ...{ name: 'sampleScripts', clock: systemClock, log },
+      ...{ dir: dir.sampleCalls, runtimeArgv: runtimeArgv(dir.compiled) },
+    }),
+});
+
 /** Existing files belong to the operator. Launchers contain this program's path, so they are rewritten each time. */
 async function writeOnce(dir: DataDir, portBase: number): Promise<void> {
   // They contain private data: other users may traverse the data directory, but not enter these.
   for (const own of [dir.objects, dir.queryJobs, dir.blastDb, dir.compiled])
     await mkdir(own, { recursive: true, mode: 0o700 });
-  const launchers = await writeSampleLaunchers(dir.plugins, runtimeArgv(dir.compiled));
+  const launchers = await writeSampleLaunchers(dir.plugins, runtimeArgv(dir.compiled), dir.sampleCalls);
   await writeHandlerCommand(dir.handlerCommand);
   if (!existsSync(dir.tokenKey) || !existsSync(dir.tokenPublicKey)) {
     const pair = await newKeyPair();

@@ -2,6 +2,7 @@
 // order. A second signal ends the process at once (bin/longshore.ts).
 
 import type { Configuration } from '../../config/configuration.ts';
+import type { ChildSpec } from '../../engine/runtime/actor.ts';
 import { messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger, LogThreshold } from '../../engine/runtime/log.ts';
 import { Metrics } from '../../engine/runtime/metrics.ts';
@@ -32,6 +33,8 @@ interface ServiceOptions {
   readonly mailDir?: string;
   /** Scratch space of this process only. */
   readonly scratchDir: string;
+  /** Children that start before all others and stop after them. */
+  readonly first?: readonly ChildSpec[];
   /** Called once everything is up; the service ends if it rejects. */
   readonly ready: (addresses: Addresses, signal: AbortSignal) => Promise<void>;
   /** Rejects when something below the service ended, such as the embedded database. */
@@ -62,7 +65,8 @@ export async function runService(options: ServiceOptions, stop: AbortSignal): Pr
     if (signal.aborted) return 'stopped';
     throw error;
   }
-  const tree = new Supervisor({ name: 'longshore', clock, log, metrics, children: service.children });
+  const children = [...(options.first ?? []), ...service.children];
+  const tree = new Supervisor({ name: 'longshore', clock, log, metrics, children });
   service.watched(() => tree.statuses());
   try {
     await tree.start(signal);

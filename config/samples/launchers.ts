@@ -1,5 +1,14 @@
-// Writes the programs of the samples: two-line programs that start this program as a script of a sample plugin, for the plugin
-// host to run, and the sample command of the handler service.
+// Writes the programs of the samples: short programs that run a script of a sample plugin, for the plugin host to start, and the
+// sample command of the handler service.
+//
+// To start a runtime takes longer than to import a small dataset. So a launcher first asks a resident process to run its script
+// (bin/compose/sample-calls.ts), if it was told where to ask. The launcher
+//   1. checks that somebody reads requests: `reader` leads to a descriptor of the reading process, and is the pipe `requests`
+//   2. creates a pipe for the reply, named by its process id, and writes that id to `requests`
+//   3. waits for the reply: an exit code; or `own`; or nothing, because the resident process ended
+// Arguments and environment are not sent: the resident process reads them from /proc. It uses the launcher's
+// descriptors 5, 6 and 7 as standard input, output and error; while a shell runs a builtin, 0, 1 and 2 may be others. Whenever
+// the resident process does not do it, the script runs as a process of its own.
 
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -19,26 +28,65 @@ type ConfigKey = (typeof CONFIG_KEYS)[ScriptKind];
 /** Paths of the scripts by configuration key; absolute when `dir` is. */
 type SampleLaunchers = Readonly<Record<SampleName, Readonly<Record<ConfigKey, string>>>>;
 
+/** Names in the folder of calls. The other names in it are process ids. */
+export const CALLS = { requests: 'requests', reader: 'reader' } as const;
+/** Descriptors of a launcher that waits. */
+export const CALLER_STDIO = { stdin: 5, stdout: 6, stderr: 7 } as const;
+/** A reply that is no exit code: the script is to run as a process of its own. */
+export const OWN_PROCESS = 'own';
+/** After a process id in a request: the launcher was told to stop, and still waits for the reply. */
+export const CANCELLED = 'cancelled';
+
 /**
  * Writes `{dir}/{sample}/{kind}` for every sample and kind. Existing files are replaced atomically, so that running scripts are
- * not disturbed. `runtimeArgv` starts this program: `[node, entry]`, or the single executable alone.
+ * not disturbed.
+ * @param runtimeArgv starts this program: `[node, entry]`, or the single executable alone
+ * @param calls the folder where a resident process may be asked; absolute. Undefined: each script is a process of its own
  */
-export async function writeSampleLaunchers(dir: string, runtimeArgv: readonly string[]): Promise<SampleLaunchers> {
+export async function writeSampleLaunchers(
+  dir: string,
+  runtimeArgv: readonly string[],
+  calls?: string,
+): Promise<SampleLaunchers> {
   const launchers = {} as Record<SampleName, Record<ConfigKey, string>>;
   for (const sample of SAMPLE_NAMES) {
     const folder = join(dir, sample);
     await mkdir(folder, { recursive: true });
     const paths = {} as Record<ConfigKey, string>;
-    for (const [kind, key] of Object.entries(CONFIG_KEYS)) {
+    for (const [kind, key] of Object.entries(CONFIG_KEYS) as [ScriptKind, ConfigKey][]) {
       const path = join(folder, kind);
-      const command = [...runtimeArgv, 'sample-script', sample, kind].map(quote).join(' ');
-      await writeFile(`${path}.new`, `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
+      const own = `exec ${[...runtimeArgv, 'sample-script', sample, kind].map(quote).join(' ')} "$@"\n`;
+      const asking = calls === undefined ? '' : ask(calls, kind);
+      await writeFile(`${path}.new`, `#!/bin/sh\n${asking}${own}`, { mode: 0o755 });
       await rename(`${path}.new`, path);
       paths[key] = path;
     }
     launchers[sample] = paths;
   }
   return launchers;
+}
+
+/** The part of a launcher that asks. It ends the launcher, or continues for the script to run as a process of its own. */
+function ask(calls: string, kind: ScriptKind): string {
+  const { stdin, stdout, stderr } = CALLER_STDIO;
+  // What was read from standard input is lost with the resident process. 75: to be run again later.
+  const lost = kind === 'check-compatibility' ? 'exit 75' : ':';
+  return `# A process that is running already does it for small datasets. Whatever stands in the way, the last line does it.
+calls=${quote(calls)} code=${OWN_PROCESS} stopped=
+if [ "$calls/${CALLS.reader}" -ef "$calls/${CALLS.requests}" ] && mkfifo -m 600 "$calls/$$" 2>/dev/null; then
+  trap 'stopped=143; echo "$$ ${CANCELLED}" >"$calls/${CALLS.reader}"' HUP INT TERM
+  {
+    # A signal interrupts the first read.
+    echo "$$" >"$calls/${CALLS.reader}" && { read -r code <&4 || read -r code <&4; } 4<"$calls/$$"
+  } ${stdin}<&0 ${stdout}>&1 ${stderr}>&2
+  [ -z "$stopped" ] || exit "$stopped"
+  case $code in
+    ${OWN_PROCESS}) ;;
+    '') ${lost} ;;
+    *) exit "$code" ;;
+  esac
+fi
+`;
 }
 
 const quote = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;

@@ -2,10 +2,10 @@
 
 import { hasNoRoom, messageOf } from '../../engine/runtime/failure.ts';
 import { Refusal, type SampleDependency, type SampleIo, type SamplePlugin, shown } from './sample.ts';
-import { SAMPLES, type SampleName } from './samples.ts';
+import { isSampleName, SAMPLE_NAMES, SAMPLES, type SampleName } from './samples.ts';
 
 /** The arguments that the plugin host passes to each kind of script. */
-export const SCRIPT_KINDS = {
+const SCRIPT_KINDS = {
   import: ['INPUT_DIR', 'OUTPUT_DIR'],
   'check-compatibility': [],
   'install-data': ['DATASET_ID', 'DATA_DIR'],
@@ -14,7 +14,24 @@ export const SCRIPT_KINDS = {
 } as const;
 export type ScriptKind = keyof typeof SCRIPT_KINDS;
 
-export const isScriptKind = (text: string): text is ScriptKind => Object.hasOwn(SCRIPT_KINDS, text);
+const isScriptKind = (text: string): text is ScriptKind => Object.hasOwn(SCRIPT_KINDS, text);
+
+/** A script and its arguments. */
+export interface SampleScript {
+  readonly name: SampleName;
+  readonly kind: ScriptKind;
+  readonly args: readonly string[];
+}
+
+/** @returns what is wrong, if these words name no script or its arguments are not as many as they must be */
+export function scriptOf([name = '', kind = '', ...args]: readonly string[]): SampleScript | string {
+  if (!isSampleName(name)) return `sample '${name}' must be one of ${SAMPLE_NAMES.join(', ')}`;
+  if (!isScriptKind(kind)) return `script '${kind}' must be one of ${Object.keys(SCRIPT_KINDS).join(', ')}`;
+  const expected = SCRIPT_KINDS[kind];
+  if (args.length !== expected.length || args.includes(''))
+    return `${kind} needs ${expected.length} arguments (${expected.join(' ')}), not ${args.length}`;
+  return { name, kind, args };
+}
 
 /** Exit codes that the plugin host knows; any other is a script error. `later`: neither the data nor the script is at fault. */
 export const SCRIPT_EXIT = { ok: 0, failed: 1, later: 75, refused: 99 } as const;

@@ -1,4 +1,5 @@
-// `longshore up` of this checkout or of another one, with short scripts of /bin/sh in place of a sample plugin's.
+// `longshore up` of this checkout or of another one, with short scripts of /bin/sh in place of a sample plugin's, or with the
+// sample plugin as it is.
 
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -46,7 +47,8 @@ interface Target {
 }
 
 export interface ProductOptions {
-  readonly scripts?: keyof typeof SCRIPTS;
+  /** `samples`: those of the sample plugin. */
+  readonly scripts?: keyof typeof SCRIPTS | 'samples';
   /** How many install targets; default the two that `up` comes with. */
   readonly targets?: number;
   /** Another checkout of the program. */
@@ -82,7 +84,7 @@ export class Product extends Subject {
     const dir = join(parent.path, 'data');
     const portBase = await freePortBase();
     await (await StartedUp.start(argv, dir, portBase)).stop();
-    const paths = await writeScripts(parent.path, scripts);
+    const paths = scripts === 'samples' ? {} : await writeScripts(parent.path, scripts);
     const names = await configure(dir, paths, targets);
     if (counted) await countStatements(dir);
     const running = await run(argv, dir, portBase);
@@ -148,7 +150,7 @@ export async function writeScripts(dir: string, which: keyof typeof SCRIPTS): Pr
 }
 
 /** The names of the targets. */
-async function configure(dir: string, scripts: ScriptPaths, targets?: number): Promise<readonly string[]> {
+async function configure(dir: string, scripts: Partial<ScriptPaths>, targets?: number): Promise<readonly string[]> {
   const file = join(dir, 'config.yaml');
   const config = parse(await readFile(file, 'utf8')) as Config;
   const { installer } = config;

@@ -65,7 +65,9 @@ export class Subject implements AsyncDisposable {
           count++;
         }
     };
-    await Promise.all(this.#clients.slice(0, count).map(worker));
+    const first = this.#uploads;
+    const clients = this.#clients.map((_, n, all) => all[(first + n) % all.length] as Client);
+    await Promise.all(clients.slice(0, count).map(worker));
     return ids;
   }
 
@@ -97,18 +99,20 @@ export class Subject implements AsyncDisposable {
 
   /** Waits until all of them are installed on all targets, looking every so many ms. */
   async installed(datasets: readonly string[], lookMs: number): Promise<void> {
-    await this.#until('installed', lookMs, async () => {
-      const { rows } = await this.at.sql.query<{ status: string; count: number }>({
-        name: 'installed',
-        text: `select status, count(*)::integer as count from install_status
-          where dataset_id = any ($1::text[]) group by status`,
-        values: [datasets],
-      });
-      const failed = rows.find(({ status }) => !['queued', 'running', 'complete'].includes(status));
-      if (failed) throw new Error(`${failed.count} installs are ${failed.status}`);
-      const complete = rows.find(({ status }) => status === 'complete')?.count ?? 0;
-      return complete === datasets.length * this.at.targets.length * 2;
+    await this.#until('installed', lookMs, () => this.isInstalled(datasets));
+  }
+
+  async isInstalled(datasets: readonly string[]): Promise<boolean> {
+    const { rows } = await this.at.sql.query<{ status: string; count: number }>({
+      name: 'installed',
+      text: `select status, count(*)::integer as count from install_status
+        where dataset_id = any ($1::text[]) group by status`,
+      values: [datasets],
     });
+    const failed = rows.find(({ status }) => !['queued', 'running', 'complete'].includes(status));
+    if (failed) throw new Error(`${failed.count} installs are ${failed.status}`);
+    const complete = rows.find(({ status }) => status === 'complete')?.count ?? 0;
+    return complete === datasets.length * this.at.targets.length * 2;
   }
 
   /** Waits until nothing is left to do. */

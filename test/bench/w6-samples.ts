@@ -1,0 +1,94 @@
+// W6: what a newcomer sees. `longshore up` with its sample plugins; four clients, each of which uploads a gene list, waits until
+// it is installed on two targets, and uploads the next.
+
+import { readFileSync } from 'node:fs';
+import { systemClock } from '../../engine/runtime/time.ts';
+import { cpuSeconds, processTree } from './processes.ts';
+import { Product } from './product.ts';
+import { AGAINST, type BenchRow, DATASETS, type Round } from './row.ts';
+
+const CLIENTS = 4;
+const COUNT = DATASETS ?? 200;
+const WARM_UP = Math.min(COUNT, 20);
+const LOOK_MS = 20;
+/** Of a dataset on two targets: import, and three on each. */
+const SCRIPTS = 7;
+
+export const rows: readonly BenchRow[] = [
+  {
+    id: 'W6',
+    watched: true,
+    title: `${COUNT} gene lists of ${CLIENTS} clients with the sample plugins, until installed on two targets`,
+    ...{ unit: 'datasets/s', better: 'higher' },
+    sides: AGAINST === undefined ? {} : { against: { is: 'anchor', what: `the program of ${AGAINST}` } },
+    bars: [
+      { atLeast: 10 },
+      { of: 'CPU ms a script', atMost: 5, unit: 'ms' },
+      ...(AGAINST === undefined ? [] : [{ over: 'against', atLeast: 1 }]),
+    ],
+    measure,
+  },
+];
+
+async function measure(rounds: number): Promise<readonly Round[]> {
+  await using stack = new AsyncDisposableStack();
+  const ours = stack.use(await Product.start({ scripts: 'samples' }));
+  const against =
+    AGAINST === undefined ? undefined : stack.use(await Product.start({ scripts: 'samples', checkout: AGAINST }));
+  for (const product of [ours, against]) if (product) await rate(product, WARM_UP);
+  const measured: Round[] = [];
+  for (let n = 0; n < rounds; n++) {
+    const own = await rate(ours, COUNT);
+    const other = against && (await rate(against, COUNT));
+    measured.push({
+      ...{ ours: own.datasets, 'CPU ms a script': own.scriptMs },
+      ...(other && { against: other.datasets, 'CPU ms a script, against': other.scriptMs }),
+    });
+  }
+  return measured;
+}
+
+/** Datasets a second, and milliseconds of processor time of a script. */
+async function rate(product: Product, datasets: number): Promise<{ datasets: number; scriptMs: number }> {
+  const cpu = scriptSeconds(product);
+  const begun = performance.now();
+  let left = datasets;
+  let looked: Promise<unknown> = Promise.resolve();
+  const client = async (): Promise<void> => {
+    while (left-- > 0) {
+      const ids = await product.upload(1);
+      // One connection looks for all clients, one after the other.
+      for (let isSo = false; !isSo; ) {
+        const look = looked.then(() => product.isInstalled(ids));
+        looked = look;
+        isSo = await look;
+        if (!isSo) await systemClock.sleep(LOOK_MS);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, client));
+  const took = performance.now() - begun;
+  await product.idle();
+  const scripts = SCRIPTS * datasets;
+  return { datasets: (datasets / took) * 1_000, scriptMs: ((scriptSeconds(product) - cpu) * 1_000) / scripts };
+}
+
+/**
+ * Of scripts that have ended, and of the process that runs them for their launchers. PostgreSQL's work for them is not counted.
+ * Call it while these processes run, which end when they are idle for a minute.
+ */
+function scriptSeconds({ at }: Product): number {
+  const tree = processTree(at.server);
+  const called = (word: string): number[] => tree.filter((pid) => commandLine(pid).includes(word));
+  const ended = (pid: number): number => cpuSeconds([pid], pid) - cpuSeconds([pid]);
+  const spawners = [at.server, ...called('spawn-scripts')];
+  return spawners.reduce((all, pid) => all + ended(pid), cpuSeconds(called('sample-scripts')));
+}
+
+function commandLine(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return ''; // gone meanwhile
+  }
+}
