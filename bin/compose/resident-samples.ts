@@ -14,12 +14,11 @@ import { promisify } from 'node:util';
 import { CALLS, OWN_PROCESS } from '../../config/samples/launchers.ts';
 import { Actor, type ActorOptions } from '../../engine/runtime/actor.ts';
 import { messageOf } from '../../engine/runtime/failure.ts';
+import { openReply } from './sample-caller.ts';
 
 const { O_RDONLY, O_RDWR, O_NONBLOCK } = constants;
 const PLACES = '/usr/local/bin:/usr/bin:/bin';
 const REST_MS = 30_000;
-/** Longer than it takes a launcher from its request until it waits. */
-const RELEASE_MS = 1_000;
 
 interface ResidentSamplesOptions extends ActorOptions {
   /** The folder of calls. It is created and emptied. */
@@ -121,16 +120,14 @@ export class ResidentSamples extends Actor {
 
   /** No launcher asks any more. Those whose request was not taken do it themselves; the others notice that their pipe closed. */
   #dismiss(): void {
-    const { dir } = this.#options;
     if (this.#held === undefined) return;
     try {
-      rmSync(join(dir, CALLS.reader), { force: true });
-      for (const name of readdirSync(dir).filter((name) => /^[0-9]+$/.test(name))) {
-        const path = join(dir, name);
-        const writer = openSync(path, O_RDWR | O_NONBLOCK);
-        rmSync(path);
-        writeSync(writer, `${OWN_PROCESS}\n`);
-        this.clock.after(RELEASE_MS, () => closeSync(writer));
+      rmSync(join(this.#options.dir, CALLS.reader), { force: true });
+      for (const pid of readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name))) {
+        const reply = openReply(Number(pid), this.#held);
+        if (reply === undefined) continue;
+        writeSync(reply, `${OWN_PROCESS}\n`);
+        closeSync(reply);
       }
     } catch (error) {
       this.#giveUp(error);

@@ -1,9 +1,9 @@
 // A launcher of a sample plugin that waits for the resident process (config/samples/launchers.ts): what the system shows of it
 // in /proc, and its pipes.
 
-import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, readlinkSync, readSync, writeSync } from 'node:fs';
 import { basename, dirname, isAbsolute } from 'node:path';
-import { CALLER_STDIO } from '../../config/samples/launchers.ts';
+import { CALLER_FD } from '../../config/samples/launchers.ts';
 import { type SampleScript, scriptOf } from '../../config/samples/run-sample.ts';
 import { decodeUtf8 } from '../../engine/model/utf8.ts';
 import { codeOf, rejected } from '../../engine/runtime/failure.ts';
@@ -38,8 +38,8 @@ export class SampleCaller implements Disposable {
       opened.defer(() => closeSync(own));
       return own;
     };
-    this.#stdin = open(CALLER_STDIO.stdin, O_RDONLY);
-    const [stdout, stderr] = [open(CALLER_STDIO.stdout, O_WRONLY), open(CALLER_STDIO.stderr, O_WRONLY)];
+    this.#stdin = open(CALLER_FD.stdin, O_RDONLY);
+    const [stdout, stderr] = [open(CALLER_FD.stdout, O_WRONLY), open(CALLER_FD.stderr, O_WRONLY)];
     // Others, such as terminals, may make us wait.
     if (![stdout, stderr].every((fd) => fstatSync(fd).isFIFO())) throw rejected('an output is no pipe');
     this.#outputs = { stdout: { fd: stdout, text: '' }, stderr: { fd: stderr, text: '' } };
@@ -87,6 +87,24 @@ export class SampleCaller implements Disposable {
     }
   }
 }
+
+/**
+ * Opens the pipe of a launcher for a reply. Undefined when none of this process id waits for its first one.
+ * @param requests descriptor of the pipe of requests, which such a launcher has open, too
+ */
+export function openReply(pid: number, requests: number): number | undefined {
+  try {
+    const asked = readlinkSync(`/proc/${pid}/fd/${CALLER_FD.requests}`);
+    if (asked !== readlinkSync(`/proc/self/fd/${requests}`)) return undefined;
+    return openSync(`/proc/${pid}/fd/${CALLER_FD.reply}`, O_WRONLY | O_NONBLOCK);
+  } catch (error) {
+    if (NONE_WAITS.includes(codeOf(error) ?? '')) return undefined;
+    throw error;
+  }
+}
+
+/** Its process, or its descriptor, is gone; or it is another user's. */
+const NONE_WAITS = ['ENOENT', 'ESRCH', 'EACCES'];
 
 function textOf(pid: number | 'self', file: string): string {
   const text = decodeUtf8(readFileSync(`/proc/${pid}/${file}`));

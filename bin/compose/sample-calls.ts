@@ -1,24 +1,24 @@
 // The work of the resident process of the sample plugins: runs the scripts of small datasets for launchers that ask for it
 // (config/samples/launchers.ts). Nothing is kept from one script for another, except for idle database connections.
 //
-// A call:  requested --launcher waits--> looked at --small, as usual--> running --> replied with its exit code
-//                                        looked at --anything else--> replied: to run as a process of its own
+// A call:  requested --launcher waits--> taken --small, as usual--> running --> replied with its exit code
+//                                        taken --anything else--> replied: to run as a process of its own
 //          running --cancelled | launcher gone--> its signal is aborted, and it ends like a script that was told to stop
 
-import { closeSync, constants, opendirSync, openSync, statSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, constants, opendirSync, openSync, statSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { SampleDatabase } from '../../config/samples/installed-dataset.ts';
-import { CALLS, CANCELLED, OWN_PROCESS } from '../../config/samples/launchers.ts';
+import { CALLS, CANCELLED, OWN_PROCESS, TAKEN } from '../../config/samples/launchers.ts';
 import { runSample, type SampleScript } from '../../config/samples/run-sample.ts';
 import { processFacts } from '../../engine/adapters/scripts/child-process-records.ts';
 import { aborted, codeOf } from '../../engine/runtime/failure.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
-import { SampleCaller } from './sample-caller.ts';
+import { openReply, SampleCaller } from './sample-caller.ts';
 import { SampleDatabases } from './sample-databases.ts';
 
-const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
+const { O_RDONLY, O_NONBLOCK } = constants;
 
 /** A larger dataset takes longer than the start of a process, so it gets one. This also bounds what is in memory here. */
 const SMALL = { bytes: 256 * 1024, files: 100 };
@@ -29,28 +29,22 @@ const MOST_DATABASES = 32;
 const IDLE_MS = 60_000;
 /** How often we check that launchers are alive. */
 const WATCH_MS = 100;
-/** A launcher opens its pipe right after its request. */
-const OPENED_MS = 1;
-
-interface Call {
-  readonly stop: AbortController;
-  gone: boolean;
-}
 
 export class SampleCalls {
-  readonly #dir: string;
+  /** Descriptor of the pipe of requests. */
+  readonly #requests: number;
   readonly #clock: Clock;
   readonly #idleMs: number;
   readonly #databases = new SampleDatabases(MOST_CALLS);
   /** By process id of the launcher. */
-  readonly #running = new Map<number, Call>();
+  readonly #running = new Map<number, AbortController>();
   readonly #idle = Promise.withResolvers<void>();
   #cancelIdle: () => void = () => undefined;
   #watching = false;
 
   /** @param dir the folder of calls */
   constructor(dir: string, clock: Clock, idleMs: number = IDLE_MS) {
-    this.#dir = dir;
+    this.#requests = openSync(join(dir, CALLS.requests), O_RDONLY | O_NONBLOCK);
     this.#clock = clock;
     this.#idleMs = idleMs;
   }
@@ -60,8 +54,7 @@ export class SampleCalls {
    * @param requests those that were read from the pipe before
    */
   async serve(requests: readonly string[]): Promise<void> {
-    const fd = openSync(join(this.#dir, CALLS.requests), O_RDONLY | O_NONBLOCK);
-    const pipe = new Socket({ fd, readable: true, writable: false });
+    const pipe = new Socket({ fd: this.#requests, readable: true, writable: false });
     let text = '';
     pipe.setEncoding('latin1').on('data', (more: string) => {
       const lines = (text + more).split('\n');
@@ -79,39 +72,23 @@ export class SampleCalls {
     const [, id, cancelled] = REQUEST.exec(line) ?? [];
     if (id === undefined) return;
     const call = this.#running.get(Number(id));
-    if (cancelled !== undefined) call?.stop.abort(aborted('stopped by its launcher'));
-    else if (!call) void this.#call(Number(id), { stop: new AbortController(), gone: false });
+    if (cancelled !== undefined) call?.abort(aborted('stopped by its launcher'));
+    else if (!call) void this.#call(Number(id));
   }
 
-  async #call(pid: number, call: Call): Promise<void> {
-    this.#running.set(pid, call);
+  async #call(pid: number): Promise<void> {
+    const stop = new AbortController();
+    this.#running.set(pid, stop);
     this.#cancelIdle();
     void this.#watch();
-    const reply = await this.#opened(pid, call);
-    if (reply !== undefined) send(reply, await this.#run(pid, call.stop.signal));
+    const reply = openReply(pid, this.#requests);
+    if (reply !== undefined) {
+      tell(reply, TAKEN);
+      tell(reply, await this.#run(pid, stop.signal));
+      closeSync(reply);
+    }
     this.#running.delete(pid);
     this.#rest();
-  }
-
-  /**
-   * The pipe for the reply, without its name: from now on the launcher relies on us. Undefined when nobody waits: the request
-   * was left behind, or its launcher was killed.
-   */
-  async #opened(pid: number, call: Call): Promise<number | undefined> {
-    const path = join(this.#dir, String(pid));
-    try {
-      for (;;) {
-        const reply = openedByReader(path);
-        if (reply !== undefined || call.gone) {
-          unlinkSync(path);
-          return reply;
-        }
-        await this.#clock.sleep(OPENED_MS);
-      }
-    } catch (error) {
-      if (codeOf(error) === 'ENOENT') return undefined;
-      throw error;
-    }
   }
 
   async #run(pid: number, signal: AbortSignal): Promise<string> {
@@ -143,10 +120,7 @@ export class SampleCalls {
     while (this.#running.size > 0) {
       await this.#clock.sleep(WATCH_MS);
       for (const [pid, call] of this.#running)
-        if (!(await processFacts(pid))) {
-          call.gone = true;
-          call.stop.abort(aborted('its launcher was killed'));
-        }
+        if (!(await processFacts(pid))) call.abort(aborted('its launcher was killed'));
     }
     this.#watching = false;
   }
@@ -159,23 +133,12 @@ export class SampleCalls {
 
 const REQUEST = new RegExp(`^([0-9]+)( ${CANCELLED})?$`);
 
-/** Undefined while nobody has opened it for reading. */
-function openedByReader(path: string): number | undefined {
+function tell(reply: number, line: string): void {
   try {
-    return openSync(path, O_WRONLY | O_NONBLOCK);
+    writeSync(reply, `${line}\n`);
   } catch (error) {
-    if (codeOf(error) === 'ENXIO') return undefined;
-    throw error;
-  }
-}
-
-function send(reply: number, code: string): void {
-  try {
-    writeSync(reply, `${code}\n`);
-  } catch {
     // The launcher was killed.
-  } finally {
-    closeSync(reply);
+    if (codeOf(error) !== 'EPIPE') throw error;
   }
 }
 

@@ -174,12 +174,12 @@ const TABLE: RowTable = {
 
 export const biom: SamplePlugin = {
   async import(inputDir, outputDir, io) {
-    const file = await soleFile(inputDir, 'BIOM');
+    const file = soleFile(inputDir, 'BIOM');
     const matrix = parseBiom(await readDocument(join(inputDir, file), file));
     const { type, rows, columns } = matrix;
     await writeFile(join(outputDir, METADATA), JSON.stringify({ type, rows, columns }));
     await pipeline(Readable.from(cellLines(matrix)), createWriteStream(join(outputDir, CELLS)), { signal: io.signal });
-    await sayConverted(join(inputDir, file), file, io);
+    sayConverted(join(inputDir, file), file, io);
   },
 
   async checkCompatibility() {

@@ -99,13 +99,13 @@ const TABLE: RowTable = { name: 'genelist', columns: [{ name: 'gene_id', type: '
 
 export const genelist: SamplePlugin = {
   async import(inputDir, outputDir, io) {
-    const file = await soleFile(inputDir, 'gene list');
+    const file = soleFile(inputDir, 'gene list');
     const path = join(inputDir, file);
     const header = await headerOf(textChunks(path, file), file);
     const notes: Notes = { duplicates: 0, widths: new Set(), lines: 0 };
     const lines = Readable.from(uniqueIds(path, file, header, notes));
     await pipeline(lines, createWriteStream(join(outputDir, OUTPUT)), { signal: io.signal });
-    await sayConverted(path, file, io);
+    sayConverted(path, file, io);
     if (header !== undefined) io.say(`line ${header.line}: ${shown(header.text)} is a header and was left out`);
     if (notes.duplicates > 0) io.say(`${notes.duplicates} repeated gene ids were dropped`);
     const [width = 0] = notes.widths;

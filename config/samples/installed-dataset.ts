@@ -1,9 +1,11 @@
 // What the samples install: rows of a dataset in a data DB, with one table per type, and its files, found at any depth and
-// copied with their folders. All rows of a dataset are replaced or removed together.
+// copied with their folders. All rows of a dataset are replaced or removed together. Steps on files are synchronous, because a
+// thread costs more than a step on a small file.
 
-import { chmod, copyFile, mkdir, opendir, readdir } from 'node:fs/promises';
+import { chmodSync, copyFileSync, mkdirSync, opendirSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseMetadata } from '../../engine/model/metadata.ts';
+import { codeOf } from '../../engine/runtime/failure.ts';
 import { LIMITS, Refusal, type SampleIo, type SamplePlugin, shown, tooMany } from './sample.ts';
 import { ownText } from './text-lines.ts';
 
@@ -41,7 +43,7 @@ export const installing = (
   read: (dataDir: string) => Promise<{ readonly rows: Rows; readonly what: string }>,
 ): Pick<SamplePlugin, 'installData' | 'installMeta' | 'uninstall'> => ({
   async installData(dataset, dataDir, io) {
-    await installFiles(dataDir, io.dataFiles);
+    installFiles(dataDir, io.dataFiles);
     const { rows, what } = await read(dataDir);
     const count = await replaceRows(await io.database(), table, dataset, rows, io.signal);
     io.log(`${count} ${what}`);
@@ -149,8 +151,8 @@ export async function installMetaRow(
   propertiesDir: string,
   io: SampleIo,
 ): Promise<void> {
-  const { type, name, visibility } = parseMetadata(await ownText(metaFile), metaFile);
-  const properties = (await readdir(propertiesDir)).sort();
+  const { type, name, visibility } = parseMetadata(ownText(metaFile), metaFile);
+  const properties = readdirSync(propertiesDir).sort();
   await replaceRows(
     await io.database(),
     TABLE,
@@ -169,24 +171,25 @@ const METADATA_FILE = 'vdi-meta.json';
 const RESERVED_PREFIX = 'vdi-';
 
 /** Relative paths with `/`, sorted, without the metadata document at the top. */
-export async function listFiles(dir: string, most: number = LIMITS.files): Promise<readonly string[]> {
+export function listFiles(dir: string, most: number = LIMITS.files): readonly string[] {
   const files: string[] = [];
-  const visit = async (folder: string): Promise<void> => {
-    for await (const entry of await opendir(join(dir, folder))) {
+  const visit = (folder: string): void => {
+    using entries = opendirSync(join(dir, folder));
+    for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-      if (entry.isDirectory()) await visit(path);
+      if (entry.isDirectory()) visit(path);
       else if (!entry.isFile()) throw new Refusal([`${shown(path)} is neither a file nor a folder`]);
       else if (path !== METADATA_FILE) files.push(path);
       if (files.length > most) throw new Refusal([`file ${shown(path)} ${tooMany(files.length, most)}`]);
     }
   };
-  await visit('');
+  visit('');
   return files.sort();
 }
 
 /** The only file of a type that consists of one file. */
-export async function soleFile(dir: string, what: string): Promise<string> {
-  const files = await listFiles(dir);
+export function soleFile(dir: string, what: string): string {
+  const files = listFiles(dir);
   const [only] = files;
   if (files.length === 1 && only !== undefined) return only;
   const found = files.length === 0 ? 'none' : `${files.length}: ${files.slice(0, 5).map(shown).join(', ')}`;
@@ -194,25 +197,25 @@ export async function soleFile(dir: string, what: string): Promise<string> {
 }
 
 /** Copies files unchanged. Refuses names that the host reserves. */
-export async function exportFiles(from: string, files: readonly string[], to: string): Promise<void> {
+export function exportFiles(from: string, files: readonly string[], to: string): void {
   const reserved = files.filter((file) => file.startsWith(RESERVED_PREFIX));
   if (reserved.length > 0)
     throw new Refusal(reserved.slice(0, 20).map((file) => `${shown(file)}: names beginning with 'vdi-' are reserved`));
-  for (const file of files) await copyOne(join(from, file), join(to, file));
+  for (const file of files) copyOne(join(from, file), join(to, file));
 }
 
 /** Copies the whole data folder, including metadata, to the dataset's folder, readable by the site. */
-export async function installFiles(dataDir: string, dataFiles: string): Promise<void> {
-  for (const file of await listFiles(dataDir)) await copyOne(join(dataDir, file), join(dataFiles, file));
-  await copyOne(join(dataDir, METADATA_FILE), join(dataFiles, METADATA_FILE)).catch(ignoreMissing);
+export function installFiles(dataDir: string, dataFiles: string): void {
+  for (const file of listFiles(dataDir)) copyOne(join(dataDir, file), join(dataFiles, file));
+  try {
+    copyOne(join(dataDir, METADATA_FILE), join(dataFiles, METADATA_FILE));
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
 }
 
-async function copyOne(from: string, to: string): Promise<void> {
-  await mkdir(dirname(to), { recursive: true, mode: 0o775 });
-  await copyFile(from, to);
-  await chmod(to, 0o664);
-}
-
-function ignoreMissing(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'ENOENT') throw error;
+function copyOne(from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true, mode: 0o775 });
+  copyFileSync(from, to);
+  chmodSync(to, 0o664);
 }

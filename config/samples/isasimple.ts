@@ -25,13 +25,13 @@ const TABLE: RowTable = {
 
 export const isasimple: SamplePlugin = {
   async import(inputDir, outputDir, io) {
-    const file = await soleFile(inputDir, 'study table (.csv, .tsv or .txt)');
+    const file = soleFile(inputDir, 'study table (.csv, .tsv or .txt)');
     if (!EXTENSIONS.includes(extname(file).toLowerCase()))
       throw new Refusal([`${shown(file)}: a study table must end with .csv, .tsv or .txt`]);
     const rows = delimitedRows(join(inputDir, file), file, LIMITS);
     const lines = Readable.from(checkedLines(rows, file));
     await pipeline(lines, createWriteStream(join(outputDir, OUTPUT)), { signal: io.signal });
-    await sayConverted(join(inputDir, file), file, io);
+    sayConverted(join(inputDir, file), file, io);
   },
 
   async checkCompatibility() {

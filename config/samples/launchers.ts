@@ -2,13 +2,15 @@
 // sample command of the handler service.
 //
 // To start a runtime takes longer than to import a small dataset. So a launcher first asks a resident process to run its script
-// (bin/compose/sample-calls.ts), if it was told where to ask. The launcher
-//   1. checks that somebody reads requests: `reader` leads to a descriptor of the reading process, and is the pipe `requests`
-//   2. creates a pipe for the reply, named by its process id, and writes that id to `requests`
-//   3. waits for the reply: an exit code; or `own`; or nothing, because the resident process ended
-// Arguments and environment are not sent: the resident process reads them from /proc. It uses the launcher's
-// descriptors 5, 6 and 7 as standard input, output and error; while a shell runs a builtin, 0, 1 and 2 may be others. Whenever
-// the resident process does not do it, the script runs as a process of its own.
+// (bin/compose/sample-calls.ts), if it was told where to ask. It starts no other program for that:
+//   1. It checks that somebody reads requests: `reader` leads to a descriptor of the reading process, and is the pipe `requests`.
+//   2. It has a pipe without a name, because shells make one for a here-document, and opens it for writing, too.
+//   3. It writes its process id to `requests`. The resident process opens the pipe for writing, and replies `taken` or `own`.
+//   4. Once the request is taken it closes its own writing end. So it reads the exit code, or nothing if the resident process
+//      has crashed.
+// Arguments and environment are not sent: the resident process reads them from /proc, and opens the launcher's descriptors.
+// While a shell runs a builtin, its descriptors 0, 1 and 2 may be others, so copies are used. Whenever the resident process does
+// not do it, the script runs as a process of its own.
 
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -28,11 +30,13 @@ type ConfigKey = (typeof CONFIG_KEYS)[ScriptKind];
 /** Paths of the scripts by configuration key; absolute when `dir` is. */
 type SampleLaunchers = Readonly<Record<SampleName, Readonly<Record<ConfigKey, string>>>>;
 
-/** Names in the folder of calls. The other names in it are process ids. */
+/** Names in the folder of calls. */
 export const CALLS = { requests: 'requests', reader: 'reader' } as const;
-/** Descriptors of a launcher that waits. */
-export const CALLER_STDIO = { stdin: 5, stdout: 6, stderr: 7 } as const;
-/** A reply that is no exit code: the script is to run as a process of its own. */
+/** Descriptors of a launcher that asks: the two ends of its pipe, copies of its standard ones, and the pipe of requests. */
+export const CALLER_FD = { read: 3, reply: 4, stdin: 5, stdout: 6, stderr: 7, requests: 8 } as const;
+/** First reply: wait for the exit code. */
+export const TAKEN = 'taken';
+/** First or second reply: the script is to run as a process of its own. */
 export const OWN_PROCESS = 'own';
 /** After a process id in a request: the launcher was told to stop, and still waits for the reply. */
 export const CANCELLED = 'cancelled';
@@ -68,17 +72,22 @@ export async function writeSampleLaunchers(
 
 /** The part of a launcher that asks. It ends the launcher, or continues for the script to run as a process of its own. */
 function ask(calls: string, kind: ScriptKind): string {
-  const { stdin, stdout, stderr } = CALLER_STDIO;
+  const { read, reply, stdin, stdout, stderr, requests } = CALLER_FD;
   // What was read from standard input is lost with the resident process. 75: to be run again later.
   const lost = kind === 'check-compatibility' ? 'exit 75' : ':';
   return `# A process that is running already does it for small datasets. Whatever stands in the way, the last line does it.
 calls=${quote(calls)} code=${OWN_PROCESS} stopped=
-if [ "$calls/${CALLS.reader}" -ef "$calls/${CALLS.requests}" ] && mkfifo -m 600 "$calls/$$" 2>/dev/null; then
+if [ -O "$calls/${CALLS.requests}" ] && [ "$calls/${CALLS.reader}" -ef "$calls/${CALLS.requests}" ]; then
   trap 'stopped=143; echo "$$ ${CANCELLED}" >"$calls/${CALLS.reader}"' HUP INT TERM
+  # A signal interrupts the first attempt to read.
+  reply() { read -r code <&${read} || read -r code <&${read}; }
   {
-    # A signal interrupts the first read.
-    echo "$$" >"$calls/${CALLS.reader}" && { read -r code <&4 || read -r code <&4; } 4<"$calls/$$"
-  } ${stdin}<&0 ${stdout}>&1 ${stderr}>&2
+    reply
+    [ -p /proc/self/fd/${read} ] && { echo "$$" >&${requests} && reply; } ${reply}<>/proc/self/fd/${read}
+    [ "$code" != ${TAKEN} ] || reply
+  } ${read}<<'END' ${stdin}<&0 ${stdout}>&1 ${stderr}>&2 ${requests}>"$calls/${CALLS.reader}"
+${OWN_PROCESS}
+END
   [ -z "$stopped" ] || exit "$stopped"
   case $code in
     ${OWN_PROCESS}) ;;

@@ -5,9 +5,9 @@ import { Refusal, type SamplePlugin } from './sample.ts';
 
 export const lightweight: SamplePlugin = {
   async import(inputDir, outputDir) {
-    const files = await listFiles(inputDir);
+    const files = listFiles(inputDir);
     if (files.length === 0) throw new Refusal(['the upload holds no file']);
-    await exportFiles(inputDir, files, outputDir);
+    exportFiles(inputDir, files, outputDir);
   },
 
   async checkCompatibility() {
@@ -15,7 +15,7 @@ export const lightweight: SamplePlugin = {
   },
 
   async installData(_dataset, dataDir, io) {
-    await installFiles(dataDir, io.dataFiles);
+    installFiles(dataDir, io.dataFiles);
   },
 
   installMeta: installMetaRow,

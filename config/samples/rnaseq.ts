@@ -128,7 +128,7 @@ export const rnaseq: SamplePlugin = {
   async import(inputDir, outputDir, io) {
     const { files, manifest, entries } = await readUpload(inputDir);
     for (const entry of entries) await checkEntry(inputDir, entry, io);
-    await exportFiles(inputDir, files, outputDir);
+    exportFiles(inputDir, files, outputDir);
     for (const file of [manifest, ...entries.map((entry) => entry.file)])
       await keepAsUtf8(join(inputDir, file), join(outputDir, file), file, io);
   },
@@ -151,7 +151,7 @@ interface Upload {
 }
 
 async function readUpload(dir: string): Promise<Upload> {
-  const files = await listFiles(dir);
+  const files = listFiles(dir);
   const manifest = findManifest(files);
   const rows = tabRows(join(dir, manifest), manifest, TABLE_LIMITS);
   return { files, manifest, entries: await readManifest(rows, manifest, files) };

@@ -2,8 +2,7 @@
 // because the bytes fit several encodings; the message shows how each would read them, and says what to do.
 
 import { isUtf8 } from 'node:buffer';
-import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
 import { Refusal, type SampleIo, shown, shownShort, TextPlace } from './sample.ts';
 
 export type TextEncoding = 'utf-8' | 'utf-16le' | 'utf-16be';
@@ -28,8 +27,8 @@ const FORMATS: readonly (readonly [hex: string, what: string])[] = [
 const HEAD_BYTES = 1_024;
 
 /** The encoding of the text. Throws a {@link Refusal} if the first bytes are those of another kind of file. */
-export async function encodingOf(path: string, name: string): Promise<TextEncoding> {
-  const head = await headOf(path);
+export function encodingOf(path: string, name: string): TextEncoding {
+  const head = headOf(path);
   for (const [hex, what] of FORMATS)
     if (head.toString('hex', 0, hex.length / 2) === hex) throw new Refusal([`${shown(name)} ${what}`]);
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
@@ -40,8 +39,8 @@ export async function encodingOf(path: string, name: string): Promise<TextEncodi
 }
 
 /** Tells the owner if the text was converted. */
-export async function sayConverted(path: string, name: string, io: Pick<SampleIo, 'say'>): Promise<void> {
-  if ((await encodingOf(path, name)) !== 'utf-8') io.say(`${shown(name)} is in UTF-16; it was converted to UTF-8`);
+export function sayConverted(path: string, name: string, io: Pick<SampleIo, 'say'>): void {
+  if (encodingOf(path, name) !== 'utf-8') io.say(`${shown(name)} is in UTF-16; it was converted to UTF-8`);
 }
 
 /** The message for text that its encoding cannot decode. */
@@ -59,10 +58,14 @@ export async function undecodable(path: string, name: string, encoding: TextEnco
   return new Refusal([`${where}: ${byte}; it may be ${readings.join(' or ')}; ${SAVE}`]);
 }
 
-async function headOf(path: string): Promise<Buffer> {
-  await using file = await open(path);
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-  return buffer.subarray(0, bytesRead);
+function headOf(path: string): Buffer {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(HEAD_BYTES);
+    return bytes.subarray(0, readSync(file, bytes));
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** In Latin text in UTF-16, almost every second byte is zero, and almost none of the others. */

@@ -1,8 +1,7 @@
 // Text files as streams, with the strict decoder of all samples. Bytes that are not text are refused, never replaced. U+FFFD in
 // a file is an ordinary character.
 
-import { createReadStream, createWriteStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { createReadStream, createWriteStream, readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Refusal, type SampleIo, shown, TextPlace } from './sample.ts';
@@ -10,7 +9,7 @@ import { encodingOf, sayConverted, type TextEncoding, undecodable } from './text
 
 /** Decoded pieces of an uploaded file, without a byte order mark. */
 export async function* textChunks(path: string, name: string): AsyncGenerator<string> {
-  const encoding = await encodingOf(path, name);
+  const encoding = encodingOf(path, name);
   for await (const text of decodedChunks(path, name, encoding)) {
     if (text.includes('\0')) throw await nulRefusal(path, name, encoding);
     yield text;
@@ -32,8 +31,8 @@ export async function wholeText(path: string, name: string): Promise<string> {
 }
 
 /** A whole file that this program wrote. Anything but UTF-8 is a defect and thrown unchanged. */
-export async function ownText(path: string): Promise<string> {
-  return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(path));
+export function ownText(path: string): string {
+  return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(path));
 }
 
 /** The lines of a file that a sample wrote; each ends with LF. */
@@ -49,9 +48,9 @@ export async function* ownLines(path: string): AsyncGenerator<string> {
 
 /** Rewrites the copy of the file in UTF-8 if it has another encoding, and tells the owner. */
 export async function keepAsUtf8(from: string, to: string, name: string, io: SampleIo): Promise<void> {
-  if ((await encodingOf(from, name)) === 'utf-8') return;
+  if (encodingOf(from, name) === 'utf-8') return;
   await pipeline(Readable.from(textChunks(from, name)), createWriteStream(to), { signal: io.signal });
-  await sayConverted(from, name, io);
+  sayConverted(from, name, io);
 }
 
 async function* decodedChunks(path: string, name: string, encoding: TextEncoding): AsyncGenerator<string> {

@@ -11,8 +11,8 @@ const CLIENTS = 4;
 const COUNT = DATASETS ?? 200;
 const WARM_UP = Math.min(COUNT, 20);
 const LOOK_MS = 20;
-/** Of a dataset on two targets: import, and three on each. */
-const SCRIPTS = 7;
+/** Of a dataset on two targets without dependencies: import, and two on each. */
+const SCRIPTS = 5;
 
 export const rows: readonly BenchRow[] = [
   {

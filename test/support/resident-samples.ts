@@ -1,10 +1,11 @@
 // The launchers of the sample plugins with their resident process, run by the script runner as a plugin host does.
 
-import { mkdir, mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
+import { readdirSync, readlinkSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ResidentSamples } from '../../bin/compose/resident-samples.ts';
-import { writeSampleLaunchers } from '../../config/samples/launchers.ts';
+import { CALLER_FD, writeSampleLaunchers } from '../../config/samples/launchers.ts';
 import { ChildProcessRunner } from '../../engine/adapters/scripts/child-process.ts';
 import type { ScriptResult, ScriptSpec } from '../../engine/ports/script-runner.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
@@ -39,8 +40,10 @@ export interface SamplesWorld {
   ): Promise<ScriptResult>;
   /** Process ids of the resident process. */
   processes(): Promise<readonly number[]>;
-  /** Process ids of launchers whose scripts the resident process runs. */
-  waiting(): Promise<readonly number[]>;
+  /** Process ids of launchers whose request was taken. */
+  taken(): readonly number[];
+  /** Whether the resident process has anything of a launcher open. */
+  isServing(): Promise<boolean>;
   /** Variables of an install. */
   env(db: TestDatabase, files: string): Readonly<Record<string, string>>;
 }
@@ -89,11 +92,16 @@ export async function samplesWorld(
       for (const pid of processesBelow(calls)) if ((await commandLine(pid)).includes('sample-scripts')) found.push(pid);
       return found;
     },
-    async waiting() {
+    taken: () =>
+      readdirSync('/proc').flatMap((pid) => {
+        const link = (fd: number): string => linkOf(`/proc/${pid}/fd/${fd}`);
+        const asked = link(CALLER_FD.requests) === join(calls, 'requests') && link(CALLER_FD.reply) === '';
+        return asked ? [Number(pid)] : [];
+      }),
+    async isServing() {
       const [pid] = await world.processes();
-      const files = await readdir(`/proc/${pid}/fd`);
-      const links = await Promise.all(files.map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => '')));
-      return links.flatMap((link) => /\/([0-9]+) \(deleted\)$/.exec(link)?.[1] ?? []).map(Number);
+      // The script runner removes the names of its pipes.
+      return readdirSync(`/proc/${pid}/fd`).some((fd) => linkOf(`/proc/${pid}/fd/${fd}`).endsWith(' (deleted)'));
     },
     env: (db, files) => ({
       ...{ PATH: '/usr/bin:/bin', DATA_FILES: files },
@@ -102,6 +110,14 @@ export async function samplesWorld(
     }),
   };
   return world;
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return ''; // gone
+  }
 }
 
 const commandLine = (pid: number): Promise<string> => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');

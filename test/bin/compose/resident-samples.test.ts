@@ -2,7 +2,7 @@
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, existsSync, openSync } from 'node:fs';
+import { closeSync, constants, openSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -74,7 +74,7 @@ t.test('one that has lost its standard input with it is run again later', async 
   const stdio = pipes.map((path) => openSync(path, constants.O_RDWR)) as [number, number, number];
   const launcher = spawn(world.launchers.rnaseq.checkCompatibility, [], { stdio });
   const exited = once(launcher, 'exit');
-  await until(() => existsSync(`/proc/${launcher.pid}/fd/4`));
+  await until(() => world.taken().includes(launcher.pid ?? 0));
   process.kill(pid, 'SIGKILL');
   t.same(await exited, [75, null]);
   for (const fd of stdio) closeSync(fd);
@@ -119,8 +119,8 @@ t.test('it ends with the service, and what still waits runs by itself', async (t
 t.test('what a service left behind that was killed is replaced', async (t) => {
   const world = await samplesWorld(t);
   await world.resident.stop(systemClock.now() + 10_000);
-  await writeFile(join(world.calls, '1'), '');
-  await mkdir(join(world.calls, '2'));
+  await writeFile(join(world.calls, 'reader'), '');
+  await mkdir(join(world.calls, 'another'));
   const next = await world.another();
   t.teardown(() => next.stop(systemClock.now() + 10_000));
   t.equal(await anyScript(world), 'resident');

@@ -150,7 +150,7 @@ for (const shell of SHELLS)
     await until(waits);
     stop.abort();
     await t.rejects(stopped, { kind: 'aborted', message: /was stopped/ });
-    t.same(await world.waiting(), []);
+    t.notOk(await world.isServing());
     await released();
     t.same(await genesOf('stopped'), []);
   });
@@ -161,10 +161,10 @@ t.test('a script whose launcher is killed changes nothing any more', async (t) =
   await sql.query("select pg_advisory_xact_lock(hashtextextended('genelist/killed', 0))");
   const call = run(launchers.genelist.dataInstall, [dataset, data], { env: world.env(db, join(dir, 'y')) });
   await until(waits);
-  const [launcher = 0] = await world.waiting();
+  const [launcher = 0] = world.taken();
   process.kill(launcher, 'SIGKILL');
   t.same((await call).end, { kind: 'killed', signal: 'SIGKILL' });
-  await until(async () => (await world.waiting()).length === 0);
+  await until(async () => !(await world.isServing()));
   await released();
   t.same(await genesOf('killed'), []);
 });
