@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../../engine/runtime/time.ts';
+import { cpuOf } from './counts.ts';
 import { cpuSeconds, processTree } from './processes.ts';
 import { Product } from './product.ts';
 import { AGAINST, type BenchRow, DATASETS, type Round } from './row.ts';
@@ -41,16 +42,23 @@ async function measure(rounds: number): Promise<readonly Round[]> {
     const own = await rate(ours, COUNT);
     const other = against && (await rate(against, COUNT));
     measured.push({
-      ...{ ours: own.datasets, 'CPU ms a script': own.scriptMs },
+      ...{ ours: own.datasets, 'CPU ms a script': own.scriptMs, 'CPU ms a dataset': own.datasetMs },
       ...(other && { against: other.datasets, 'CPU ms a script, against': other.scriptMs }),
     });
   }
   return measured;
 }
 
-/** Datasets a second, and milliseconds of processor time of a script. */
-async function rate(product: Product, datasets: number): Promise<{ datasets: number; scriptMs: number }> {
-  const cpu = scriptSeconds(product);
+interface Rate {
+  /** A second. */
+  readonly datasets: number;
+  /** Processor time of a script, and of all processes for a dataset. */
+  readonly scriptMs: number;
+  readonly datasetMs: number;
+}
+
+async function rate(product: Product, datasets: number): Promise<Rate> {
+  const [scripts, all] = [scriptSeconds(product), cpuOf(product)];
   const begun = performance.now();
   let left = datasets;
   let looked: Promise<unknown> = Promise.resolve();
@@ -69,20 +77,36 @@ async function rate(product: Product, datasets: number): Promise<{ datasets: num
   await Promise.all(Array.from({ length: CLIENTS }, client));
   const took = performance.now() - begun;
   await product.idle();
-  const scripts = SCRIPTS * datasets;
-  return { datasets: (datasets / took) * 1_000, scriptMs: ((scriptSeconds(product) - cpu) * 1_000) / scripts };
+  const now = scriptSeconds(product);
+  const [ended, resident] = [now.ended - scripts.ended, now.resident - scripts.resident];
+  return {
+    datasets: (datasets / took) * 1_000,
+    scriptMs: ((ended + resident) * 1_000) / (SCRIPTS * datasets),
+    // The resident process is one of the product's.
+    datasetMs: ((ended + cpuOf(product) - all) * 1_000) / datasets,
+  };
+}
+
+interface ScriptSeconds {
+  /** Of scripts that have ended. */
+  readonly ended: number;
+  /** Of the process that runs them for their launchers. */
+  readonly resident: number;
 }
 
 /**
- * Of scripts that have ended, and of the process that runs them for their launchers. PostgreSQL's work for them is not counted.
- * Call it while these processes run, which end when they are idle for a minute.
+ * Processor time so far; PostgreSQL's work for scripts is not counted. Call it while these processes run, which end when they
+ * are idle for a minute.
  */
-function scriptSeconds({ at }: Product): number {
+function scriptSeconds({ at }: Product): ScriptSeconds {
   const tree = processTree(at.server);
   const called = (word: string): number[] => tree.filter((pid) => commandLine(pid).includes(word));
   const ended = (pid: number): number => cpuSeconds([pid], pid) - cpuSeconds([pid]);
   const spawners = [at.server, ...called('spawn-scripts')];
-  return spawners.reduce((all, pid) => all + ended(pid), cpuSeconds(called('sample-scripts')));
+  return {
+    ended: spawners.reduce((all, pid) => all + ended(pid), 0),
+    resident: cpuSeconds(called('sample-scripts')),
+  };
 }
 
 function commandLine(pid: number): string {
