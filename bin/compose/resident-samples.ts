@@ -11,7 +11,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { CALLS, OWN_PROCESS } from '../../config/samples/launchers.ts';
+import { CALLS, NOBODY } from '../../config/samples/launchers.ts';
 import { Actor, type ActorOptions } from '../../engine/runtime/actor.ts';
 import { messageOf } from '../../engine/runtime/failure.ts';
 import { openReply } from './sample-caller.ts';
@@ -126,7 +126,7 @@ export class ResidentSamples extends Actor {
       for (const pid of readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name))) {
         const reply = openReply(Number(pid), this.#held);
         if (reply === undefined) continue;
-        writeSync(reply, `${OWN_PROCESS}\n`);
+        writeSync(reply, `${NOBODY}\n`);
         closeSync(reply);
       }
     } catch (error) {

@@ -5,9 +5,10 @@
 // (bin/compose/sample-calls.ts), if it was told where to ask. It starts no other program for that:
 //   1. It checks that somebody reads requests: `reader` leads to a descriptor of the reading process, and is the pipe `requests`.
 //   2. It has a pipe without a name, because shells make one for a here-document, and opens it for writing, too.
-//   3. It writes its process id to `requests`. The resident process opens the pipe for writing, and replies `taken` or `own`.
-//   4. Once the request is taken it closes its own writing end. So it reads the exit code, or nothing if the resident process
-//      has crashed.
+//   3. It writes its process id to `requests`. The resident process opens the pipe for writing, and replies `taken`. If there is
+//      no such process any more, the service replies `nobody`.
+//   4. Once the request is taken it closes its own writing end. So it reads the exit code or `own`, or nothing if the resident
+//      process has crashed.
 // Arguments and environment are not sent: the resident process reads them from /proc, and opens the launcher's descriptors.
 // While a shell runs a builtin, its descriptors 0, 1 and 2 may be others, so copies are used. Whenever the resident process does
 // not do it, the script runs as a process of its own.
@@ -34,9 +35,11 @@ type SampleLaunchers = Readonly<Record<SampleName, Readonly<Record<ConfigKey, st
 export const CALLS = { requests: 'requests', reader: 'reader' } as const;
 /** Descriptors of a launcher that asks: the two ends of its pipe, copies of its standard ones, and the pipe of requests. */
 export const CALLER_FD = { read: 3, reply: 4, stdin: 5, stdout: 6, stderr: 7, requests: 8 } as const;
-/** First reply: wait for the exit code. */
+/** First reply: the second will be the exit code. */
 export const TAKEN = 'taken';
-/** First or second reply: the script is to run as a process of its own. */
+/** First reply: the request was not taken, and will not be. */
+export const NOBODY = 'nobody';
+/** Second reply: the script is to run as a process of its own. */
 export const OWN_PROCESS = 'own';
 /** After a process id in a request: the launcher was told to stop, and still waits for the reply. */
 export const CANCELLED = 'cancelled';
@@ -84,13 +87,14 @@ if [ -O "$calls/${CALLS.requests}" ] && [ "$calls/${CALLS.reader}" -ef "$calls/$
   {
     reply
     [ -p /proc/self/fd/${read} ] && { echo "$$" >&${requests} && reply; } ${reply}<>/proc/self/fd/${read}
-    [ "$code" != ${TAKEN} ] || reply
+    # The second reply. The service may have written as well, while the resident process crashed.
+    [ "$code" != ${TAKEN} ] || { reply; [ "$code" != ${NOBODY} ] || code=; }
   } ${read}<<'END' ${stdin}<&0 ${stdout}>&1 ${stderr}>&2 ${requests}>"$calls/${CALLS.reader}"
 ${OWN_PROCESS}
 END
   [ -z "$stopped" ] || exit "$stopped"
   case $code in
-    ${OWN_PROCESS}) ;;
+    ${OWN_PROCESS} | ${NOBODY}) ;;
     '') ${lost} ;;
     *) exit "$code" ;;
   esac
