@@ -22,8 +22,8 @@ import {
   parseKey,
 } from '../../engine/model/object-key.ts';
 import { decodeDocument } from '../../engine/model/utf8.ts';
-import type { ObjectVersion, StoredShare } from '../../engine/ports/catalog.ts';
-import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
+import type { CatalogChange, ObjectVersion, StoredShare } from '../../engine/ports/catalog.ts';
+import type { NewObject, ObjectInfo, ObjectStore, StoredObject } from '../../engine/ports/object-store.ts';
 import { kindOf, rejected } from '../../engine/runtime/failure.ts';
 import { versionOf } from './dataset-versions.ts';
 import { inParallel } from './site-targets.ts';
@@ -64,13 +64,26 @@ export async function readUploadError(
   return readDocument(store, at, 'upload-error.json', parseUploadError, signal);
 }
 
-export async function writeManifest(
-  store: ObjectStore,
-  at: DatasetAddress,
-  manifest: Manifest,
-  signal: AbortSignal,
-): Promise<void> {
-  await store.put(objectKey(at, 'vdi-manifest.json'), Buffer.from(serialiseManifest(manifest)), {}, signal);
+/** What a lane puts that records the object and enqueues what follows in one transaction. */
+export const HANDED_OVER = { handedOver: true } as const;
+
+/** The manifest, to be put with other objects of the dataset. */
+export const manifestObject = (at: DatasetAddress, manifest: Manifest): NewObject => ({
+  key: objectKey(at, 'vdi-manifest.json'),
+  source: Buffer.from(serialiseManifest(manifest)),
+  options: HANDED_OVER,
+});
+
+/** The change that settles what objects count which were put with `settle: 'by caller'`. */
+export function settled(at: DatasetAddress, objects: readonly StoredObject[]): CatalogChange {
+  const prefix = datasetPrefix(at);
+  return {
+    set: 'settled',
+    owner: at.owner,
+    objects: objects.flatMap(({ key, size, turn }) =>
+      turn === undefined ? [] : [{ name: key.slice(prefix.length), bytes: size, turn }],
+    ),
+  };
 }
 
 export async function writeUploadError(

@@ -28,8 +28,8 @@ interface JobSourceOptions {
 
 export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
   readonly #options: JobSourceOptions;
-  #wake: () => void = () => undefined;
   #heldBack = false;
+  #skips = false;
 
   constructor(options: JobSourceOptions) {
     this.#options = options;
@@ -66,18 +66,15 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
     const { crowdedTypes } = plan;
     const limit = Math.min(plan.limit, share.limit);
     const blockedTypes = [...(breakers?.blockedTypes() ?? []), ...plan.withheldTypes];
+    if (room > 0) this.#skips = blockedTypes.length + share.withheld.length > 0;
     const unreachableTypes = away ? { unreachableTypes: away.blockedTypes() } : {};
     const withheld = share.withheld.length > 0 ? { withheldOwners: share.withheld } : {};
     const crowded = share.crowded.length > 0 ? { crowdedOwners: share.crowded } : {};
     const claim = { lane, limit, crowdedTypes, blockedTypes, ...unreachableTypes, ...withheld, ...crowded };
-    const claimed = await jobs.completeAndFetch(done, claim, signal);
-    // The lane has room for more, and this claim may have changed which plugins are crowded.
-    if (limit < room && claimed.length >= limit) this.#wake();
-    return claimed;
+    return jobs.completeAndFetch(done, claim, signal);
   }
 
   watch(wake: () => void): () => void {
-    this.#wake = wake;
     const { jobs, lane, breakers } = this.#options;
     const stops = [jobs.watch(lane, wake), breakers?.watch(wake)];
     return () => {
@@ -87,6 +84,10 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
 
   heldBack(): boolean {
     return this.#heldBack;
+  }
+
+  skips(): boolean {
+    return this.#skips;
   }
 }
 

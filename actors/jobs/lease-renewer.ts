@@ -144,7 +144,7 @@ interface PreemptionOptions extends TimerParts {
   readonly holders: readonly LeaseHolder[];
 }
 
-const PERIOD_MS = 10_000;
+const PREEMPTION_PERIOD_MS = 10_000;
 const PREEMPTED_LANES: readonly LaneName[] = ['import', 'updateMeta', 'install'];
 
 export function preemption({ jobs, holders, ...parts }: PreemptionOptions): Child {
@@ -166,7 +166,7 @@ export function preemption({ jobs, holders, ...parts }: PreemptionOptions): Chil
   return new Timer<number>({
     ...parts,
     name: 'preemption',
-    periodMs: PERIOD_MS,
+    periodMs: PREEMPTION_PERIOD_MS,
     runOnce: stopOvertaken,
   });
 }

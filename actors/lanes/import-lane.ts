@@ -1,18 +1,18 @@
-// The import lane has the plugin validate and convert an upload. Order of effects: manifest, install-ready.zip, the install job
-// (which waits for this job to end), then one transaction with status, messages, files and version. Until that transaction the
-// status is in-progress, and after a crash the import runs again.
+// The import lane has the plugin validate and convert an upload. Order of effects: manifest, install-ready.zip, then one
+// transaction with status, messages, files, version and install job. Until that transaction the status is in-progress, and after
+// a crash the import runs again.
 
 import { type DataType, type DataTypes, typeKey } from '../../engine/model/data-types.ts';
 import type { Manifest } from '../../engine/model/metadata.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
 import { isDeleted } from '../../engine/model/status.ts';
 import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';
-import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
-import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
+import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
+import type { ObjectInfo, ObjectStore, StoredObject } from '../../engine/ports/object-store.ts';
 import type { Validation } from '../../engine/ports/plugin-client.ts';
-import { kindOf, messageOf, publicOutcome } from '../../engine/runtime/failure.ts';
+import { defect, kindOf, messageOf, publicOutcome } from '../../engine/runtime/failure.ts';
 import { versionOf } from '../dataset/dataset-versions.ts';
-import { readManifest, writeManifest } from '../dataset/stored-documents.ts';
+import { HANDED_OVER, manifestObject, readManifest, settled } from '../dataset/stored-documents.ts';
 import { DONE, type FailedOutcome, type JobHandler } from '../jobs/job-handler.ts';
 import type { Scratch } from '../jobs/scratch.ts';
 import { pluginServerError } from '../plugins/plugin-breakers.ts';
@@ -21,7 +21,6 @@ import { allMessages, objectFile, type TaskRunner } from '../tasks/task-map.ts';
 
 interface ImportLanePorts {
   readonly catalog: Catalog;
-  readonly jobs: Pick<Jobs, 'enqueue'>;
   readonly store: ObjectStore;
   readonly tasks: TaskRunner;
 }
@@ -121,41 +120,44 @@ export class ImportLane implements JobHandler {
     reply: { readonly manifest: Manifest; readonly validation: Validation; readonly dataFile: string },
     signal: AbortSignal,
   ): Promise<void> {
-    const { catalog, jobs, store } = this.#ports;
+    const { catalog, store } = this.#ports;
     const before = await readManifest(store, record, signal);
     // The upload lane recorded what the user sent. If that record is lost, the plugin's list of its input is the best
     // available.
     const { rawUploads } = before?.document ?? reply.manifest;
     const manifest = { rawUploads, installReady: reply.manifest.installReady };
-    await writeManifest(store, record, manifest, signal);
-    const data = await this.#putData(record, reply.dataFile, signal);
-    if (typeof data === 'string') {
-      // Undo the manifest, as if the import had produced nothing.
-      await writeManifest(store, record, { rawUploads, installReady: [] }, signal);
-      const refused = { set: 'import', status: 'invalid', messages: [data] } as const;
+    const stored = await this.#put(record, manifest, reply.dataFile, signal);
+    if (typeof stored === 'string') {
+      const refused = { set: 'import', status: 'invalid', messages: [stored] } as const;
       await catalog.write(job.dataset, job.lease, [refused], signal);
       return;
     }
-    // The store also publishes an event for the archive. If that event were lost, only a full reconciliation would notice that
-    // nothing is installed, because the cache and the store are in sync.
-    const { owner, dataset, eventId } = job;
-    await jobs.enqueue([{ lane: 'install', owner, dataset, eventId, source: 'import-lane' }], signal);
+    const data = stored.find(({ key }) => key === objectKey(record, 'install-ready.zip'));
+    if (!data) throw defect('the store does not say what it stored as install-ready.zip');
     await catalog.write(
       job.dataset,
       job.lease,
       [
+        settled(record, stored),
         { set: 'import', status: 'complete', messages: allMessages(reply.validation) },
         { set: 'installFiles', files: manifest.installReady },
         { set: 'sync', part: 'data', version: versionOf(data) },
+        { set: 'next', lane: 'install', eventId: job.eventId, source: 'import-lane' },
       ],
       signal,
     );
   }
 
-  /** The stored object, or the reason why it exceeds the owner's quota. */
-  async #putData(record: DatasetRecord, file: string, signal: AbortSignal): Promise<ObjectInfo | string> {
+  /** The stored objects, or the reason why they exceed the owner's quota; then none is stored. */
+  async #put(
+    record: DatasetRecord,
+    manifest: Manifest,
+    file: string,
+    signal: AbortSignal,
+  ): Promise<readonly StoredObject[] | string> {
+    const data = { key: objectKey(record, 'install-ready.zip'), source: { file }, options: HANDED_OVER };
     try {
-      return await this.#ports.store.put(objectKey(record, 'install-ready.zip'), { file }, {}, signal);
+      return await this.#ports.store.putAll([manifestObject(record, manifest), data], { settle: 'by caller' }, signal);
     } catch (error) {
       if (kindOf(error) !== 'rejected') throw error;
       return messageOf(error);

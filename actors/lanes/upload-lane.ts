@@ -1,17 +1,18 @@
-// The upload lane turns a user's upload into import-ready.zip. Order of effects: manifest, import-ready.zip (its change event
-// starts the import), status, then raw/ is removed. After a crash anywhere the whole job runs again from raw/. An upload by URL
-// is downloaded into raw/ first, once; from then on it is an upload of files.
+// The upload lane turns a user's upload into import-ready.zip. Order of effects: manifest, import-ready.zip, one transaction
+// with status and import job, then raw/ is removed. After a crash before that transaction the whole job runs again from raw/.
+// After a crash behind it the job only removes what is left under raw/. An upload by URL is downloaded into raw/ first, once;
+// from then on it is an upload of files.
 
 import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey, objectKey } from '../../engine/model/object-key.ts';
-import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';
+import type { Catalog, CatalogChange, DatasetRecord } from '../../engine/ports/catalog.ts';
 import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
 import { kindOf, messageOf, publicOutcome, rejected } from '../../engine/runtime/failure.ts';
-import { writeManifest, writeUploadError } from '../dataset/stored-documents.ts';
+import { HANDED_OVER, manifestObject, settled, writeUploadError } from '../dataset/stored-documents.ts';
 import { DONE, type FailedOutcome, type JobHandler } from '../jobs/job-handler.ts';
 import type { Scratch } from '../jobs/scratch.ts';
 import { overQuota } from '../tasks/fetch-upload.ts';
@@ -65,28 +66,37 @@ export class UploadLane implements JobHandler {
   }
 
   async run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome> {
-    const { catalog, uploads } = this.#ports;
+    const { catalog, uploads, store } = this.#ports;
     const record = await catalog.find(job.dataset, signal);
-    const source = await uploads.source(job.dataset, signal);
-    if (!record || !source) return DONE;
-    if (source.kind === 'url' && this.#limits.url && this.#fetching >= this.#limits.url.atOnce) return LATER;
+    if (!record) return DONE;
     const at = { owner: record.owner, dataset: record.dataset };
+    const source = await uploads.source(job.dataset, signal);
+    if (!source) {
+      await this.#removeRaw(at, signal);
+      return DONE;
+    }
+    if (source.kind === 'url' && this.#limits.url && this.#fetching >= this.#limits.url.atOnce) return LATER;
     let files = source.kind === 'files' ? source.files : [];
+    let changes: readonly CatalogChange[] = [];
     // `failed` here: an administrator retries it, or a crash came between that status and the end of the job itself.
     if (record.upload.status === 'failed')
       await catalog.write(job.dataset, job.lease, [{ set: 'upload', status: 'running' }], signal);
     if (record.upload.status === 'running' || record.upload.status === 'failed') {
       try {
-        await this.#scratch.using(job, async (folder) => {
+        changes = await this.#scratch.using(job, async (folder) => {
           if (source.kind === 'url') files = [await this.#fetchOnce(job, record, source.url, folder, signal)];
-          await this.#pack(job, record, { files, leftOut: source.leftOut }, folder, signal);
+          return this.#pack(job, record, { files, leftOut: source.leftOut }, folder, signal);
         });
       } catch (error) {
         if (kindOf(error) !== 'rejected') throw error;
-        await this.#refuse(job, at, messageOf(error), signal);
+        changes = await this.#refuse(at, messageOf(error), signal);
       }
     }
-    await this.#removeRaw(job, at, files, signal);
+    await catalog.write(job.dataset, job.lease, [...changes, { set: 'uploadStored' }], signal);
+    await store.discard(
+      files.map((file) => fileKey(at, 'raw', file.name)),
+      signal,
+    );
     return DONE;
   }
 
@@ -172,8 +182,8 @@ export class UploadLane implements JobHandler {
     received: Pick<PackUploadInput, 'files' | 'leftOut'>,
     scratchDir: string,
     signal: AbortSignal,
-  ): Promise<void> {
-    const { catalog, store, tasks } = this.#ports;
+  ): Promise<readonly CatalogChange[]> {
+    const { store, tasks } = this.#ports;
     const at = { owner: record.owner, dataset: record.dataset };
     const type = this.#types.find(record.metadata.type);
     const packed = await tasks.run(
@@ -191,36 +201,37 @@ export class UploadLane implements JobHandler {
       },
       { signal, alone: job.alone, owner: job.owner },
     );
-    await writeManifest(store, at, { rawUploads: packed.files, installReady: [] }, signal);
-    await store.put(objectKey(at, 'import-ready.zip'), { file: packed.zipFile }, {}, signal);
-    // An earlier attempt may have recorded that the upload failed.
-    await store.remove([objectKey(at, 'upload-error.json')], signal);
-    await catalog.write(
-      job.dataset,
-      job.lease,
+    const manifest = { rawUploads: packed.files, installReady: [] };
+    const stored = await store.putAll(
       [
-        { set: 'uploadFiles', files: packed.files },
-        { set: 'upload', status: 'success', ...(packed.notes.length > 0 ? { message: packed.notes.join('; ') } : {}) },
+        manifestObject(at, manifest),
+        { key: objectKey(at, 'import-ready.zip'), source: { file: packed.zipFile }, options: HANDED_OVER },
       ],
+      { settle: 'by caller' },
       signal,
     );
+    // An earlier attempt may have recorded that the upload failed.
+    const error = objectKey(at, 'upload-error.json');
+    if (await store.head(error, signal)) await store.remove([error], signal);
+    return [
+      settled(at, stored),
+      { set: 'uploadFiles', files: packed.files },
+      { set: 'upload', status: 'success', ...(packed.notes.length > 0 ? { message: packed.notes.join('; ') } : {}) },
+      { set: 'next', lane: 'import', eventId: job.eventId, source: 'upload-lane' },
+    ];
   }
 
   /** The user's data are at fault: this is recorded in the store and in the status, and the job itself is done. */
-  async #refuse(job: ClaimedJob, at: DatasetAddress, message: string, signal: AbortSignal): Promise<void> {
-    const { catalog, store } = this.#ports;
-    await writeUploadError(store, at, { status: 'rejected', message }, signal);
-    await catalog.write(job.dataset, job.lease, [{ set: 'upload', status: 'rejected', message }], signal);
+  async #refuse(at: DatasetAddress, message: string, signal: AbortSignal): Promise<readonly CatalogChange[]> {
+    await writeUploadError(this.#ports.store, at, { status: 'rejected', message }, signal);
+    return [{ set: 'upload', status: 'rejected', message }];
   }
 
-  async #removeRaw(
-    job: ClaimedJob,
-    at: DatasetAddress,
-    files: readonly FileEntry[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    const keys = files.map((file) => fileKey(at, 'raw', file.name));
-    await this.#ports.store.remove(keys, signal);
-    await this.#ports.uploads.settle(job.dataset, job.lease, 0, signal);
+  /** The upload is stored, but the job that stored it did not end: it may not have removed all of its files. */
+  async #removeRaw(at: DatasetAddress, signal: AbortSignal): Promise<void> {
+    const { store } = this.#ports;
+    const keys: string[] = [];
+    for await (const { key } of store.list(fileKey(at, 'raw', ''), {}, signal)) keys.push(key);
+    await store.discard(keys, signal);
   }
 }

@@ -148,7 +148,7 @@ class ReportSource implements LaneSource<ReportClaim, ReportOutcome> {
     const completions = done.map(({ job, outcome }) => ({ claim: job, outcome }));
     const claimed = await queue.completeAndFetch(completions, { limit, withheld }, new Date(clock.now()), signal);
     // The lane had asked for more.
-    if (limit < room && claimed.length >= limit) this.#wake();
+    if (limit > 0 && claimed.length >= limit) this.#wake();
     return claimed;
   }
 

@@ -19,6 +19,8 @@ interface OpenStore extends Disposable {
 interface StoreParts {
   /** Where the directory store records its changes. */
   readonly journal: ChangeJournal;
+  /** False if others read the channels of the event log, which then carry every change. */
+  readonly honorsHandOver: boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }

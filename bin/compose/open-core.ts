@@ -16,7 +16,7 @@ import { PostgresDatasetEdits } from '../../engine/adapters/datasets/dataset-edi
 import { PostgresDatasetQueries } from '../../engine/adapters/datasets/dataset-queries-postgres.ts';
 import { PostgresDatasetReports } from '../../engine/adapters/datasets/dataset-reports-postgres.ts';
 import { PostgresJobAdmin } from '../../engine/adapters/jobs/job-admin-postgres.ts';
-import { enqueueJobs, PostgresJobs } from '../../engine/adapters/jobs/jobs-postgres.ts';
+import { PostgresJobs } from '../../engine/adapters/jobs/jobs-postgres.ts';
 import { cacheMigrations, migrate } from '../../engine/adapters/migrations/migrations.ts';
 import { PostgresLeases } from '../../engine/adapters/postgres/leases-postgres.ts';
 import type { TargetDatabase } from '../../engine/adapters/postgres/located-postgres.ts';
@@ -126,7 +126,8 @@ export async function openCore(
     new Postgres(journalConnection(installer.cacheDb), log),
   );
   const { changes, journal, checks } = await openChangeQueue(installer, { db: journalDb, instance, ...parts });
-  const opened = await openObjectStore(installer.objectStore, { journal, clock, log }, signal);
+  const honorsHandOver = installer.logBroker.driver === 'postgres' && installer.queueBroker.driver === 'postgres';
+  const opened = await openObjectStore(installer.objectStore, { journal, honorsHandOver, clock, log }, signal);
   const { store: uncountedStore, settle } = scope.use('object store', opened);
   const countsDb = scope.use('cache database for counts', new Postgres(countsConnection(installer.cacheDb), log));
   const kept = new PostgresStoredBytes(countsDb, instance.id);
@@ -154,7 +155,7 @@ export async function openCore(
     reports: new PostgresDatasetReports(db),
     index: new PostgresDatasetIndex(db),
     slimPasses: new PostgresSlimPasses(db),
-    uploads: new PostgresUploads(db, { instance: instance.id, enqueueJobs }),
+    uploads: new PostgresUploads(db, { instance: instance.id }),
     jobs: new PostgresJobs(db, instance, clock),
     jobAdmin: new PostgresJobAdmin(db),
     leases: new PostgresLeases(db, instance),

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import type { SampleDatabase } from '../../config/samples/installed-dataset.ts';
 import { CALLS, CANCELLED, OWN_PROCESS, TAKEN } from '../../config/samples/launchers.ts';
 import { runSample, type SampleScript } from '../../config/samples/run-sample.ts';
-import { processFacts } from '../../engine/adapters/scripts/child-process-records.ts';
+import { processFacts } from '../../engine/adapters/scripts/process-facts.ts';
 import { aborted, codeOf } from '../../engine/runtime/failure.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';

@@ -10,7 +10,10 @@ export interface Completion<Job, Outcome> {
 }
 
 export interface LaneSource<Job, Outcome> {
-  /** Writes the outcomes and claims up to `limit` jobs (0: none) in one step, all or nothing. One call at a time. */
+  /**
+   * Writes the outcomes and claims up to `limit` jobs (0: none) in one step, all or nothing. One call at a time. If it returns
+   * as many as it could and there may be more, it wakes the lane.
+   */
   completeAndFetch(
     done: readonly Completion<Job, Outcome>[],
     limit: number,
@@ -20,6 +23,8 @@ export interface LaneSource<Job, Outcome> {
   watch(wake: () => void): () => void;
   /** True when the last claim skipped jobs that may be claimed once a job here has ended; default false. */
   heldBack?(): boolean;
+  /** True when the last claim skipped due jobs on purpose, such as those of a plugin that does not answer; default false. */
+  skips?(): boolean;
 }
 
 export interface LaneBounds {
@@ -71,6 +76,8 @@ type GivenUp = Exclude<FailureKind, 'aborted'>;
 
 export interface LaneMetrics {
   started(waitedMs: number): void;
+  /** A job was claimed that was due for this long while a worker was free. */
+  idled(ms: number): void;
   /** `ranMs` is absent when the job was not started. */
   finished(outcome: LaneOutcome, ranMs: number | undefined): void;
   fetched(result: 'ok' | 'failed', claimed: number): void;
@@ -87,6 +94,7 @@ export function laneMetrics(metrics: Metrics, lane: string): LaneMetrics {
   const workers = metrics.gauge('lane_workers', 'Jobs that may be worked on at once.', ['lane']);
   const unwritten = metrics.gauge('lane_unwritten', 'Results waiting to be written.', ['lane']);
   const wait = metrics.histogram('lane_wait_seconds', 'Time from claimable to start.', ['lane']);
+  const idle = metrics.histogram('lane_idle_wait_seconds', 'Time a job was due although a worker was free.', ['lane']);
   const run = metrics.histogram('lane_run_seconds', 'Time a job was worked on.', ['lane']);
   const jobs = metrics.counter('lane_jobs_total', 'Ends of jobs by outcome.', ['lane', 'outcome']);
   const claims = metrics.counter('lane_claimed_total', 'Jobs claimed.', ['lane']);
@@ -105,6 +113,9 @@ export function laneMetrics(metrics: Metrics, lane: string): LaneMetrics {
   return {
     started(waitedMs) {
       wait.observe({ lane }, waitedMs / 1000);
+    },
+    idled(ms) {
+      idle.observe({ lane }, ms / 1000);
     },
     finished(outcome, ranMs) {
       const { kind, countsAttempt, failure } = outcome;

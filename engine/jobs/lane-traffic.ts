@@ -93,11 +93,10 @@ export class LaneTraffic<Job, Outcome> {
     return this.#sent;
   }
 
-  succeeded({ limit }: Sent<Job, Outcome>, claimed: number): void {
+  succeeded(): void {
     this.#sent = undefined;
     if (this.isFailing) this.#retryAt = 0;
     this.#backoff.succeeded();
-    if (limit > 0 && claimed >= limit) this.#mayHaveJobs = true;
   }
 
   /** The next call waits for the back-off of consecutive failures or, with `soon`, for the shortest delay. */

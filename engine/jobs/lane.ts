@@ -49,6 +49,8 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   readonly #turns = new Turns();
   readonly #traffic: LaneTraffic<Job, Outcome>;
   #workers: number;
+  /** Since when a worker has been free; undefined while all work. */
+  #freeSince: number | undefined;
   #fault: { readonly error: unknown } | undefined;
 
   constructor(options: LaneOptions<Job, Outcome>) {
@@ -92,6 +94,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   /** May be called at any time. No job is lost, aborted or started twice. With more workers, waiting jobs start at once. */
   resize({ queueSize, workerCount }: LaneBounds): void {
     this.#workers = workerCount;
+    this.#noteFree();
     if (!this.stopping.aborted) this.#beginWaiting();
     for (const claimed of this.#mailbox.resize(queueSize)) this.#giveBack(claimed);
     this.#traffic.wake();
@@ -109,6 +112,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
       this.#notifier.notify();
     };
     cleanup.defer(this.#options.source.watch(wake));
+    this.#noteFree();
     while (!this.#fault && !this.#finished()) {
       if (this.stopping.aborted) this.#abandonWaiting();
       const wait = this.#traffic.dueIn(this.clock.now(), this.#places);
@@ -141,15 +145,29 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   /** Never rejects. */
   async #completeAndFetch(): Promise<void> {
     const sent = this.#traffic.send(this.clock.now(), this.#places);
+    const skipped = this.#options.source.skips?.() ?? false;
     try {
       const jobs = await this.#options.source.completeAndFetch(sent.done, sent.limit, this.ended);
       if (this.#traffic.isFailing) this.log.info({ lane: this.name }, 'job source works again');
-      this.#traffic.succeeded(sent, jobs.length);
+      this.#traffic.succeeded();
+      if (!skipped) this.#noteIdleWaits(jobs);
       this.#fetched(jobs);
     } catch (error) {
       this.#fetchFailed(sent, error);
     }
     this.#notifier.notify();
+  }
+
+  /** Jobs that the claim before skipped on purpose do not count. */
+  #noteIdleWaits(jobs: readonly Job[]): void {
+    if (this.#freeSince === undefined) return;
+    const freeMs = this.clock.now() - this.#freeSince;
+    for (const job of jobs) this.#metrics.idled(Math.min(freeMs, this.#options.waitedMs?.(job) ?? 0));
+  }
+
+  #noteFree(): void {
+    if (this.#running.size >= this.#workers) this.#freeSince = undefined;
+    else this.#freeSince ??= this.clock.now();
   }
 
   #fetched(jobs: readonly Job[]): void {
@@ -202,6 +220,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
     }
     const running: Running<Job> = { job, claimedAt: claimed.at, controller: new AbortController() };
     this.#running.set(id, running);
+    this.#noteFree();
     if (this.#options.tenantOf) this.#turns.began(this.#options.tenantOf(job));
     void this.#perform(running);
   }
@@ -219,6 +238,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
       outcome = this.#settle(controller.signal.aborted ? controller.signal.reason : error, job);
     }
     this.#running.delete(this.#options.idOf(job));
+    this.#noteFree();
     if (this.#options.source.heldBack?.()) this.#traffic.wake();
     this.#complete(job, outcome, this.clock.now() - begun);
     if (this.stopping.aborted) {

@@ -6,7 +6,8 @@ import type { DatasetMetadata, DatasetType, FileEntry } from '../model/metadata.
 import type { DatasetAddress } from '../model/object-key.ts';
 import type { DatasetState, ImportStatus, InstallKind, InstallStatus, UploadStatus } from '../model/status.ts';
 import type { ControlState } from './install-target.ts';
-import type { Lease } from './jobs.ts';
+import type { JobRequest, Lease } from './jobs.ts';
+import type { SettledObject } from './storage-room.ts';
 
 /** Identifies an object's content; in sync = both are equal. */
 export interface ObjectVersion {
@@ -62,6 +63,15 @@ export type CatalogChange =
   | { readonly set: 'sync'; readonly part: SyncPart; readonly version: ObjectVersion }
   /** With `from`, only while it is in that state, because the owner may have changed it since the writer looked. */
   | { readonly set: 'state'; readonly state: DatasetState; readonly from?: DatasetState }
+  /** What objects count that were put with `settle: 'by caller'` (storage-room.ts). */
+  | { readonly set: 'settled'; readonly owner: UserId; readonly objects: readonly SettledObject[] }
+  /** The upload is in import-ready.zip: its row becomes `stored`, and what is left under raw/ is not counted any more. */
+  | { readonly set: 'uploadStored' }
+  /**
+   * A job of this dataset that the change makes due. It waits for the job that writes the change, and is claimed when that job
+   * ends; nobody is woken before.
+   */
+  | ({ readonly set: 'next' } & Pick<JobRequest, 'lane' | 'eventId' | 'source'>)
   /**
    * Nothing of it can be installed any more: removes the mirror's statuses and the version of the data. Do not combine with
    * changes of those.

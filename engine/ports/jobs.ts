@@ -91,7 +91,8 @@ export interface Jobs {
    * Writes completions (releasing their leases) and claims up to `limit` jobs with their leases, in one statement. A job is
    * claimable when it is due, the dataset's lease is free, and no lower-ranked job of its dataset waits. A job that is delayed
    * because its target or its plugin is unreachable does not block others.
-   * Completions whose lease was lost are ignored. Of concurrent calls, no job is given to two.
+   * Completions whose lease was lost are ignored. Of concurrent calls, no job is given to two. If it claims as many as it may
+   * and there may be more, it wakes the lane.
    */
   completeAndFetch(
     done: readonly JobCompletion[],

@@ -3,7 +3,8 @@
 // States of an upload row:
 //   receiving  from before the first byte; holds reserved quota; swept when its process died
 //   accepted   with the dataset's rows and the upload job (the 202); read by the upload lane
-//   stored     import-ready.zip exists and the status is written; parts under raw/ may be removed
+//   stored     import-ready.zip and the status are written, or the upload is rejected (catalog.ts, `uploadStored`); parts
+//              under raw/ may be removed
 //   gone       abandoned before the 202, or swept
 
 import type { DatasetId, UserId } from '../model/ids.ts';
@@ -78,11 +79,6 @@ export interface Uploads {
   room(dataset: DatasetId, limitBytes: number, signal: AbortSignal): Promise<number>;
   /** Records that the files of an accepted upload are under raw/ and need not be fetched again. Guarded by the lease. */
   fetched(dataset: DatasetId, lease: Lease, files: readonly FileEntry[], signal: AbortSignal): Promise<void>;
-  /**
-   * Marks the upload `stored`, with the bytes that are left under raw/. Guarded by the lease. Jobs of the dataset that an event
-   * created before the acceptance and that have no trace take over the trace of the upload.
-   */
-  settle(dataset: DatasetId, lease: Lease, rawBytes: number, signal: AbortSignal): Promise<void>;
   /**
    * For the sweep: `receiving` rows whose process is dead or that were given up. The caller removes their objects, then calls
    * {@link abandon}. None of them can be accepted any more, not even by a process that was wrongly believed dead.

@@ -58,7 +58,7 @@ export interface InstallerSettings extends IntakeSettings, ServiceMetaSettings {
   readonly retentionMs: number;
 }
 
-export interface InstallerOptions extends Omit<IntakeOptions, 'settings'>, Pick<CreateOptions, 'random'> {
+export interface InstallerOptions extends Omit<IntakeOptions, 'settings' | 'store'>, Pick<CreateOptions, 'random'> {
   readonly uploads: IntakeOptions['uploads'] & SelfMetaOptions['uploads'];
   readonly settings: InstallerSettings;
   readonly store: Pick<ObjectStore, 'put' | 'get' | 'head' | 'list' | 'remove'>;

@@ -77,7 +77,7 @@ export async function complete(jobs: Jobs, job: ClaimedJob, outcome: JobOutcome)
 }
 
 /** Claims as a lane does: looks, and looks again whenever it is woken. */
-async function claimWhenWoken(jobs: Jobs, lane: LaneName): Promise<readonly ClaimedJob[]> {
+export async function claimWhenWoken(jobs: Jobs, lane: LaneName): Promise<readonly ClaimedJob[]> {
   let woken = Promise.withResolvers<void>();
   const stop = jobs.watch(lane, () => woken.resolve());
   try {
@@ -131,6 +131,31 @@ export function jobsConformance(name: string, open: OpenJobs): void {
     t.ok(lease.token > 0);
     t.ok(id > 0);
     t.ok(waitedMs >= 2_000, `waited ${waitedMs} ms`);
+  });
+
+  fact('a lane that got as many jobs as it may is woken if there are more', async (t, { first }) => {
+    await first.jobs.enqueue([request('import', 'd1'), request('import', 'd2'), request('import', 'd3')], signal);
+    const got: string[] = [];
+    let woken = Promise.withResolvers<void>();
+    const stop = first.jobs.watch('import', () => woken.resolve());
+    while (got.length < 3) {
+      got.push(...datasets(await claim(first.jobs, 'import', 1)));
+      if (got.length === 3) break;
+      await woken.promise;
+      woken = Promise.withResolvers();
+    }
+    stop();
+    t.same(got, ['d1', 'd2', 'd3']);
+  });
+
+  fact('a job that waited for another one of its dataset waits since that one ended', async (t, { first, advance }) => {
+    await first.jobs.enqueue([request('import', 'd1'), request('install', 'd1')], signal);
+    const before = await claimOne(first.jobs, 'import');
+    await advance(5_000);
+    await complete(first.jobs, before, { kind: 'done' });
+    await advance(2_000);
+    const { waitedMs } = await claimOne(first.jobs, 'install');
+    t.ok(waitedMs >= 2_000 && waitedMs < 7_000, `waited ${waitedMs} ms`);
   });
 
   fact(

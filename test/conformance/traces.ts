@@ -3,12 +3,14 @@
 import type { Test } from 'tap';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import { newTraceparent, type Traceparent } from '../../engine/model/traceparent.ts';
+import type { Catalog } from '../../engine/ports/catalog.ts';
 import type { DatasetEdits, DecidedEdit } from '../../engine/ports/dataset-edits.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { AcceptedUpload, Uploads } from '../../engine/ports/uploads.ts';
 import { metadataOf, newAddress } from '../support/dataset-samples.ts';
 
 export interface TracesSetup {
+  readonly catalog: Pick<Catalog, 'write'>;
   readonly uploads: Uploads;
   readonly edits: DatasetEdits;
   readonly jobs: Jobs;
@@ -56,7 +58,7 @@ export function tracesConformance(t: Test, setup: (t: Test) => Promise<TracesSet
   });
 
   t.test('also of a job that the metadata brought about before the dataset was accepted', async (t) => {
-    const { uploads, jobs } = await setup(t);
+    const { uploads, catalog, jobs } = await setup(t);
     const at = newAddress();
     const traceparent = newTraceparent();
     const next = async (lane: 'upload' | 'import') => {
@@ -71,9 +73,8 @@ export function tracesConformance(t: Test, setup: (t: Test) => Promise<TracesSet
     await uploads.begin(at, 0, 1_000, signal);
     await jobs.enqueue([{ lane: 'import', ...at, eventId: 1, source: 'object-store' }], signal);
     await uploads.accept({ ...uploadOf(at), traceparent }, signal);
-    await jobs.enqueue([{ lane: 'upload', ...at, eventId: 2, source: 'api' }], signal);
     const upload = await next('upload');
-    await uploads.settle(at.dataset, upload.job.lease, 0, signal);
+    await catalog.write(at.dataset, upload.job.lease, [{ set: 'uploadStored' }], signal);
     await upload.end();
     const imported = await next('import');
     await imported.end();

@@ -21,6 +21,8 @@ export interface UploadsSetup {
 
 const LIMIT = 1_000;
 
+const STORED = { set: 'uploadStored' } as const;
+
 export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsSetup>): void {
   const signal = new AbortController().signal;
 
@@ -171,7 +173,7 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
   });
 
   t.test('a URL keeps its reservation until it is fetched, and may grow meanwhile', async (t) => {
-    const { uploads, grant, usage, accepted } = await open(t);
+    const { uploads, catalog, grant, usage, accepted } = await open(t);
     const source: UploadSource = { kind: 'url', url: 'https://example.org/a.txt' };
     const at = await accepted({ source });
     t.strictSame(await uploads.source(at.dataset, signal), source);
@@ -179,8 +181,8 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.equal(await uploads.grow(at.dataset, 1_001, LIMIT, signal), false);
     t.equal(await uploads.grow(at.dataset, 700, LIMIT, signal), true);
     t.equal(await usage(at.owner), 700);
-    await uploads.settle(at.dataset, await grant(at.dataset), 650, signal);
-    t.equal(await usage(at.owner), 650);
+    await catalog.write(at.dataset, await grant(at.dataset), [STORED], signal);
+    t.equal(await usage(at.owner), 0);
   });
 
   fact('what waits of an owner is counted, up to as many as are asked for', async (t, { uploads, accepted }) => {
@@ -207,7 +209,7 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.equal(await uploads.room(at.dataset, 200, signal), 0);
   });
 
-  fact('a URL that was fetched is files, under the lease', async (t, { uploads, grant, usage, accepted }) => {
+  fact('a URL that was fetched is files, under the lease', async (t, { uploads, catalog, grant, usage, accepted }) => {
     const leftOut = ['.DS_Store'];
     const url: UploadSource = { kind: 'url', url: 'https://example.org/a.txt', leftOut };
     const files = [{ name: 'génes.txt', size: 70 }];
@@ -222,28 +224,30 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
       { kind: 'files', files, leftOut },
       'what was left out stays known',
     );
-    t.equal(await usage(at.owner), 100, 'the reservation stands until it is settled');
-    await uploads.settle(at.dataset, lease, 70, signal);
+    t.equal(await usage(at.owner), 100, 'the reservation stands until it is stored');
+    await catalog.write(at.dataset, lease, [STORED], signal);
     await uploads.fetched(at.dataset, lease, files, signal);
     t.equal(await uploads.source(at.dataset, signal), undefined, 'a stored upload stays stored');
-    t.equal(await usage(at.owner), 70);
+    t.equal(await usage(at.owner), 0);
   });
 
-  t.test('a settled upload counts its raw bytes and has no source any more', async (t) => {
-    const { uploads, grant, usage, accepted } = await open(t);
+  t.test('a stored upload has no source any more, and its raw files do not count', async (t) => {
+    const { uploads, catalog, grant, usage, accepted } = await open(t);
     const at = await accepted();
     const lease = await grant(at.dataset);
-    await uploads.settle(at.dataset, lease, 42, signal);
-    await uploads.settle(at.dataset, lease, 42, signal);
-    t.equal(await uploads.source(at.dataset, signal), undefined);
-    t.equal(await usage(at.owner), 42);
+    for (let n = 0; n < 2; n++) {
+      await catalog.write(at.dataset, lease, [{ set: 'upload', status: 'success' }, STORED], signal);
+      t.equal(await uploads.source(at.dataset, signal), undefined);
+      t.equal(await usage(at.owner), 0);
+      t.equal((await catalog.find(at.dataset, signal))?.upload.status, 'success');
+    }
   });
 
-  fact('settling needs the lease', async (t, { uploads, grant, usage, accepted }) => {
+  fact('an upload becomes stored only under the lease', async (t, { uploads, catalog, grant, usage, accepted }) => {
     const at = await accepted();
     const lease = await grant(at.dataset);
     await grant(at.dataset);
-    await t.rejects(uploads.settle(at.dataset, lease, 42, signal), { kind: 'aborted', message: /lease lost/ });
+    await t.rejects(catalog.write(at.dataset, lease, [STORED], signal), { kind: 'aborted', message: /lease lost/ });
     t.equal(await usage(at.owner), 10);
     t.not(await uploads.source(at.dataset, signal), undefined);
   });

@@ -13,7 +13,7 @@ import type {
   InstallRecord,
   StoredShare,
 } from '../../engine/ports/catalog.ts';
-import type { Lease } from '../../engine/ports/jobs.ts';
+import type { JobRequest, Lease } from '../../engine/ports/jobs.ts';
 import { aborted, defect } from '../../engine/runtime/failure.ts';
 
 /** What is kept of a dataset; the import status is hidden until the upload succeeded. */
@@ -32,6 +32,12 @@ export class FakeCatalog implements Catalog {
   readonly receiving = new Set<DatasetId>();
   /** Of the request that changed the dataset last. */
   readonly traces = new Map<DatasetId, Traceparent>();
+  /** The job table, for changes that make a job due. */
+  onNext: (request: JobRequest) => void = () => {
+    throw new Error('this catalog has no job table');
+  };
+  /** The uploads. */
+  onUploadStored: (dataset: DatasetId) => void = () => {};
   /** For fakes whose rows go with the dataset's. */
   onRemoved: (dataset: DatasetId) => void = () => {};
   readonly #attempts = new Map<DatasetId, Map<string, InstallAttempt>>();
@@ -70,6 +76,12 @@ export class FakeCatalog implements Catalog {
       this.#attempt(dataset, change);
     }
     this.datasets.set(dataset, known);
+    for (const change of changes) {
+      if (change.set === 'uploadStored') this.onUploadStored(dataset);
+      if (change.set !== 'next') continue;
+      const { lane, eventId, source } = change;
+      this.onNext({ lane, dataset, owner: known.owner, eventId, source });
+    }
   };
 
   #attempt(dataset: DatasetId, change: CatalogChange): void {
@@ -157,6 +169,9 @@ function changed(known: FakeDataset, change: CatalogChange): FakeDataset {
     }
     case 'attempt':
     case 'attemptOver':
+    case 'next':
+    case 'uploadStored':
+    case 'settled':
       // Kept beside the dataset.
       return known;
     case 'sync':

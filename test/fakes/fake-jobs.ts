@@ -156,11 +156,13 @@ export class FakeJobs implements Jobs {
       row.type !== undefined && types.includes(row.type);
     const order = (row: FakeJobRow): number =>
       (has(claim.crowdedTypes, row) ? 2 : 0) + (claim.crowdedOwners?.includes(row.owner) ? 1 : 0);
-    return open
+    const claimed = open
       .filter((row) => !has(claim.blockedTypes, row) && !claim.withheldOwners?.includes(row.owner))
       .sort((a, b) => order(a) - order(b) || a.runAt - b.runAt || a.id - b.id)
       .slice(0, claim.limit)
       .flatMap((row) => this.#claim(row) ?? []);
+    if (claim.limit > 0 && claimed.length >= claim.limit) this.#table.wake(claim.lane);
+    return claimed;
   };
 
   watch(lane: LaneName, wake: () => void): () => void {
@@ -191,6 +193,7 @@ export class FakeJobs implements Jobs {
   };
 
   #claim(row: FakeJobRow): ClaimedJob | undefined {
+    const since = Math.max(row.runAt, this.#table.leases.freeSince(row.dataset));
     const lease = this.#table.leases.take(row.dataset, this.#process);
     if (!lease) return undefined;
     this.#table.put({
@@ -200,7 +203,7 @@ export class FakeJobs implements Jobs {
       claim: { process: this.#process, token: lease.token },
     });
     const { id, lane, dataset, owner, eventId, source, attempts, crashes, alone, type } = row;
-    const waitedMs = this.#table.clock.now() - row.runAt;
+    const waitedMs = this.#table.clock.now() - since;
     const trace = this.#table.traceOf(dataset);
     const traceparent = trace === undefined ? {} : { traceparent: trace };
     return {

@@ -42,6 +42,12 @@ export class LeaseTable {
     return row?.holder === undefined || row.expiresAt <= this.#clock.now() || !this.alive(row.holder);
   }
 
+  /** When the lease was released or expired, for one that is free. */
+  freeSince(name: string): number {
+    const row = this.#rows.get(name);
+    return row && row.expiresAt <= this.#clock.now() ? row.expiresAt : 0;
+  }
+
   take(name: string, process: number): Lease | undefined {
     if (!this.isFree(name)) return undefined;
     const token = (this.#rows.get(name)?.token ?? 0) + 1;
@@ -66,6 +72,7 @@ export class LeaseTable {
     const row = this.#rows.get(lease.name);
     if (!row || !this.holds(lease, process)) return;
     row.holder = undefined;
+    row.expiresAt = this.#clock.now();
     for (const hear of [...this.#listeners]) hear();
   }
 

@@ -35,6 +35,11 @@ export class FakeUploads implements Uploads {
   constructor(catalog: FakeCatalog, options: FakeUploadsOptions) {
     this.#catalog = catalog;
     this.#options = options;
+    catalog.onUploadStored = (dataset) => {
+      const upload = this.#uploads.get(dataset);
+      if (upload && upload.state !== 'receiving')
+        this.#put({ ...upload, state: 'stored', bytes: 0, source: undefined });
+    };
     catalog.onRemoved = (dataset) => {
       if (this.#uploads.get(dataset)?.state !== 'receiving') this.#uploads.delete(dataset);
     };
@@ -129,14 +134,6 @@ export class FakeUploads implements Uploads {
     const leftOut = upload?.source?.leftOut;
     const source = { kind: 'files', files, ...(leftOut ? { leftOut } : {}) } as const;
     if (upload?.state === 'accepted') this.#put({ ...upload, source });
-  };
-
-  settle: Uploads['settle'] = async (dataset, lease, rawBytes, signal) => {
-    signal.throwIfAborted();
-    if (lease.name !== dataset || !this.#options.holds(lease)) throw aborted(`dataset ${dataset}: lease lost`);
-    const upload = this.#uploads.get(dataset);
-    if (upload && upload.state !== 'receiving')
-      this.#put({ ...upload, state: 'stored', bytes: rawBytes, source: undefined });
   };
 
   orphans: Uploads['orphans'] = async (signal) => {

@@ -33,6 +33,10 @@ const answers = (dependency: string, values: string): Series => one('longshore_d
 const oldest = (values: string): Series => one('longshore_jobs_oldest_seconds', { lane: 'install' }, values);
 const done = (values: string): Series => one('longshore_lane_jobs_total', { lane: 'install', outcome: 'done' }, values);
 const jobs = (state: string, values: string): Series => one('longshore_jobs', { lane: 'import', state }, values);
+const idleWaits = (jobs: { readonly all: string; readonly upToOneSecond: string }): Series => ({
+  ...one('longshore_lane_idle_wait_seconds_count', { lane: 'install' }, jobs.all),
+  ...one('longshore_lane_idle_wait_seconds_bucket', { lane: 'install', le: '1' }, jobs.upToOneSecond),
+});
 const dead = (failure: string, values: string): Series =>
   one('longshore_lane_dead_total', { lane: 'import', failure }, values);
 const breaker = (values: string): Series => one('longshore_plugin_breaker_open', { plugin: 'biom' }, values);
@@ -120,13 +124,24 @@ export const ALERT_CASES: readonly AlertCase[] = [
     quiet: { series: { ...oldest('1700x40'), ...done('0+5x40') }, at: '20m' },
   },
   {
+    alert: 'LongshoreIdleWait',
+    severity: 'warning',
+    fires: {
+      series: idleWaits({ all: '0+10x20', upToOneSecond: '0+9x20' }),
+      at: '18m',
+      labels: { lane: 'install' },
+      summary: 'Jobs of lane install waited for more than a second although a worker was free.',
+    },
+    quiet: { series: idleWaits({ all: '0+10x20', upToOneSecond: '0+10x20' }), at: '18m' },
+  },
+  {
     alert: 'LongshoreDeadLetters',
     severity: 'warning',
     fires: {
       series: { ...jobs('dead', '0 2x5'), ...jobs('queued', '0x6') },
       at: '4m',
       labels: { lane: 'import', state: 'dead' },
-      summary: '2 jobs of lane import are given up.',
+      summary: '2 jobs of lane import failed permanently.',
     },
     quiet: { series: { ...jobs('dead', '0x6'), ...jobs('delayed', '9x6') }, at: '4m' },
   },
@@ -265,7 +280,12 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'LongshoreDeadMails',
     severity: 'warning',
-    fires: { series: mails('dead', '0 1x5'), at: '3m', labels: {}, summary: '1 mails of dataset access are given up.' },
+    fires: {
+      series: mails('dead', '0 1x5'),
+      at: '3m',
+      labels: {},
+      summary: '1 mails of dataset access could not be sent.',
+    },
     quiet: { series: { ...mails('dead', '0x6'), ...mails('waiting', '50x6') }, at: '3m' },
   },
   {

@@ -99,6 +99,7 @@ export class World {
       return known && typeKey(known.metadata.type);
     });
     this.jobs.dropsEvents = bug === 'dropped-event';
+    this.catalog.onNext = (request) => this.jobs.enqueue(request);
     this.uploads = new FakeUploads(this.catalog, {
       holds: (lease) => this.#isHeld(lease),
       enqueueJobs: async (requests) => {
@@ -107,6 +108,7 @@ export class World {
     });
     this.uploads.receives = (dataset) => this.leases.alive(this.#receivers.get(dataset) ?? 0);
     this.store = this.#openStore();
+    this.store.honorsHandOver = new SeededRandom(seed, 'hand-over').pick([true, false]);
     this.targets = new Map([PLASMO, TOXO].map((id) => [id, this.#openTarget(id)]));
   }
 

@@ -28,7 +28,8 @@ export async function acceptUpload(
   nextEvent: () => number,
 ): Promise<void> {
   const metadata = metadataOf(at.owner, { installTargets: [PLASMO, TOXO], ...more });
-  const put = (key: string, content: string | Uint8Array) => store.put(key, Buffer.from(content as string), {}, never);
+  const put = (key: string, content: string | Uint8Array) =>
+    store.put(key, Buffer.from(content as string), { handedOver: true }, never);
   const putAll = (folder: FileFolder, all: Contents) =>
     Promise.all(
       Object.entries(all).map(async ([name, content]) => {

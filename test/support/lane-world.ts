@@ -307,6 +307,7 @@ export class LaneWorld {
   }
 
   #uploadsOf(catalog: FakeCatalog): FakeUploads {
+    catalog.onNext = (request) => this.jobs.enqueue(request);
     return new FakeUploads(catalog, {
       holds: (lease) => this.#holds(lease),
       enqueueJobs: async (requests) => {

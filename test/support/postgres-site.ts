@@ -12,7 +12,7 @@ import { PostgresCatalog } from '../../engine/adapters/catalog/catalog-postgres.
 import { PostgresDatasetEdits } from '../../engine/adapters/datasets/dataset-edits-postgres.ts';
 import { PostgresDatasetQueries } from '../../engine/adapters/datasets/dataset-queries-postgres.ts';
 import { type DirectoryStore, openDirectoryStore } from '../../engine/adapters/directory/directory-store.ts';
-import { enqueueJobs, PostgresJobs } from '../../engine/adapters/jobs/jobs-postgres.ts';
+import { PostgresJobs } from '../../engine/adapters/jobs/jobs-postgres.ts';
 import { cacheMigrations, controlMigrations, migrate } from '../../engine/adapters/migrations/migrations.ts';
 import { Postgres } from '../../engine/adapters/postgres/postgres.ts';
 import { PostgresInstance } from '../../engine/adapters/postgres/postgres-instance.ts';
@@ -282,7 +282,7 @@ async function openCache(
     instance,
     catalog: new PostgresCatalog(db),
     queries: new PostgresDatasetQueries(db),
-    uploads: new PostgresUploads(db, { instance: instance.id, enqueueJobs }),
+    uploads: new PostgresUploads(db, { instance: instance.id }),
     jobs: new PostgresJobs(db, instance, systemClock),
   };
 }

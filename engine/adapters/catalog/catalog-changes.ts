@@ -3,7 +3,9 @@
 
 import type { DatasetId } from '../../model/ids.ts';
 import type { CatalogChange, ObjectVersion, StoredShare, SyncPart } from '../../ports/catalog.ts';
+import { enqueueCte } from '../jobs/enqueue-jobs.ts';
 import { type SqlParameters, storableText } from '../postgres/sql-parameters.ts';
+import { settleCtes } from '../uploads/stored-bytes-postgres.ts';
 import {
   type Assignments,
   documentColumns,
@@ -19,10 +21,14 @@ export function changeCtes(
   parameters: SqlParameters,
 ): readonly string[] {
   const distinct = [...new Map(changes.map((change) => [keyOf(change), change])).values()];
+  // Whoever changes a counter and entries of kept objects locks the counter first (../uploads/stored-bytes-postgres.ts).
+  const counted = distinct.findIndex(({ set }) => set === 'uploadStored');
+  if (counted > 0) distinct.unshift(...distinct.splice(counted, 1));
+  const locked = counted < 0 ? 'changed' : '(select from changed, counter) locked';
   let columns: Assignments = {};
   const ctes: string[] = [];
   for (const change of distinct) {
-    const parts = changeParts(dataset, change, parameters);
+    const parts = changeParts(dataset, change, locked, parameters);
     columns = { ...columns, ...parts.columns };
     ctes.push(...parts.ctes);
   }
@@ -38,7 +44,7 @@ export function changeCtes(
 }
 
 /** Written by the steps of an install, so only by lanes: the most frequent writes. They do not change the dataset's own row. */
-const INSTALL_STEP_CHANGES: ReadonlySet<CatalogChange['set']> = new Set(['install', 'attempt', 'attemptOver']);
+const INSTALL_STEP_CHANGES: ReadonlySet<CatalogChange['set']> = new Set(['install', 'attempt', 'attemptOver', 'next']);
 /** Used instead of the update, which would write a new version of the dataset's row, with all its metadata, for nothing. */
 const DATASET_EXISTS = `changed as materialized (
   select d.dataset_id from dataset d join fence f on d.dataset_id = f.dataset_id for key share of d)`;
@@ -48,7 +54,12 @@ interface ChangeParts {
   readonly ctes: readonly string[];
 }
 
-function changeParts(dataset: DatasetId, change: CatalogChange, parameters: SqlParameters): ChangeParts {
+function changeParts(
+  dataset: DatasetId,
+  change: CatalogChange,
+  locked: string,
+  parameters: SqlParameters,
+): ChangeParts {
   switch (change.set) {
     case 'upload':
       return columnsOnly({
@@ -106,6 +117,28 @@ function changeParts(dataset: DatasetId, change: CatalogChange, parameters: SqlP
           and a.kind = ${parameters.add(change.kind, 'text')})`);
     case 'sync':
       return columnsOnly(syncColumns(change.part, change.version, parameters));
+    case 'settled':
+      return {
+        columns: {},
+        ctes: settleCtes({ dataset, owner: change.owner }, change.objects, parameters, locked),
+      };
+    case 'uploadStored':
+      return { columns: { raw_bytes: '0' }, ctes: UPLOAD_STORED };
+    case 'next':
+      return childOnly(
+        enqueueCte(
+          `next_${change.lane}`,
+          change,
+          'changed f join dataset d on d.dataset_id = f.dataset_id',
+          {
+            dataset: 'f.dataset_id',
+            owner: 'd.owner_id',
+            type: `d.type_name || ':' || d.type_version`,
+            traceparent: 'd.traceparent',
+          },
+          parameters,
+        ),
+      );
     case 'trimmed':
       return {
         columns: { data_etag: 'null', data_modified_ms: 'null' },
@@ -115,6 +148,20 @@ function changeParts(dataset: DatasetId, change: CatalogChange, parameters: SqlP
       throw change satisfies never;
   }
 }
+
+/** Jobs that an event created before the upload was accepted have no trace yet. They get the upload's trace. */
+const UPLOAD_STORED = [
+  `counter as (
+    insert into owner_usage as u (owner_id, bytes)
+    select d.owner_id, 0 from changed f join dataset d on d.dataset_id = f.dataset_id
+    on conflict (owner_id) do update set bytes = u.bytes returning u.owner_id)`,
+  `stored as (update upload u set state = 'stored', source = null from changed f where u.accepted_id = f.dataset_id)`,
+  `untraced as (
+    select j.id, d.traceparent from changed f join dataset d on d.dataset_id = f.dataset_id
+      join job j on j.dataset_id = f.dataset_id
+    where d.traceparent is not null and j.traceparent is null order by j.lane for update of j)`,
+  'traced as (update job j set traceparent = n.traceparent from untraced n where j.id = n.id)',
+];
 
 function stateColumn({ state, from }: Extract<CatalogChange, { set: 'state' }>, parameters: SqlParameters): string {
   const to = parameters.add(state, 'text');
@@ -183,6 +230,7 @@ const columnsOnly = (columns: Assignments): ChangeParts => ({ columns, ctes: [] 
 const childOnly = (cte: string): ChangeParts => ({ columns: {}, ctes: [cte] });
 
 function keyOf(change: CatalogChange): string {
+  if (change.set === 'next') return `next ${change.lane}`;
   if (change.set === 'install') return `install ${change.kind} ${change.target}`;
   if (change.set === 'attempt' || change.set === 'attemptOver') return `attempt ${change.kind} ${change.target}`;
   return change.set === 'sync' ? `sync ${change.part}` : change.set;

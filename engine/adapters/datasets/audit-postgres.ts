@@ -49,10 +49,16 @@ export class PostgresAuditLog implements AuditLog {
   async append(rows: readonly AuditRow[], signal: AbortSignal): Promise<void> {
     if (rows.length === 0) return;
     const weeks = [...new Set(rows.map(({ at }) => weekOf(at)))].filter((week) => !this.#weeks.has(week));
+    const values = [storableJson(JSON.stringify(rows.map(columns)))];
+    if (weeks.length === 0) {
+      signal.throwIfAborted();
+      await this.#db.query(APPEND, values, 'audit-append');
+      return;
+    }
     await this.#db.transaction(async (sql) => {
       for (const week of weeks)
         await sql.query('select audit_week($1::timestamptz)', [new Date(SOME_MONDAY + week * WEEK_MS)]);
-      await sql.query(APPEND, [storableJson(JSON.stringify(rows.map(columns)))], 'audit-append');
+      await sql.query(APPEND, values, 'audit-append');
     }, signal);
     for (const week of weeks) this.#weeks.add(week);
   }

@@ -41,14 +41,14 @@ interface ClaimedRow {
 /** The last row of the result, after the claimed jobs. */
 interface LastRow {
   readonly id: null;
-  readonly blocked: boolean;
+  readonly more: boolean;
   readonly next_due_ms: number | null;
 }
 
 export interface Fetched {
   readonly claimed: readonly ClaimedJob[];
-  /** The claim had room left, and some due jobs could not be claimed. */
-  readonly blocked: boolean;
+  /** Due jobs remain in the lane: the claim had no room for them, or they could not be claimed. */
+  readonly more: boolean;
   /** Milliseconds until the lane's next delayed job is due. */
   readonly nextDueMs: number | undefined;
 }
@@ -81,9 +81,9 @@ export async function completeAndFetchJobs(
   const claimed: ClaimedJob[] = [];
   for (const row of rows) {
     if (row.id !== null) claimed.push(claimedJob(lane, row));
-    else return { claimed, blocked: row.blocked, nextDueMs: row.next_due_ms ?? undefined };
+    else return { claimed, more: row.more, nextDueMs: row.next_due_ms ?? undefined };
   }
-  return { claimed, blocked: false, nextDueMs: undefined };
+  return { claimed, more: false, nextDueMs: undefined };
 }
 
 async function retryOnDeadlock(db: Sql, values: readonly unknown[]): Promise<(ClaimedRow | LastRow)[]> {

@@ -4,7 +4,7 @@ import type { LaneName } from '../../model/event.ts';
 import type { DatasetId, UserId } from '../../model/ids.ts';
 import type { JobAdmin, JobFilter, JobList, JobPage, JobState, RetryResult } from '../../ports/jobs.ts';
 import type { Postgres } from '../postgres/postgres.ts';
-import { JOB_CHANNEL } from './jobs-postgres.ts';
+import { JOB_CHANNEL } from './enqueue-jobs.ts';
 
 /** Returns at least one row: when the page is empty, a row without a job holds the total. A dead job's run_at is infinite. */
 const LIST = `

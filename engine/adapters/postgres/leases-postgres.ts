@@ -11,10 +11,7 @@ import type { SqlParameters } from './sql-parameters.ts';
 /** How long a lease lasts without renewal, as an interval of PostgreSQL; three renewals fit into it. */
 export const LEASE_TIME = '30 seconds';
 
-/**
- * Notified when leases were released, because jobs that waited for them may be claimable. The payload of completions is the id
- * of their instance, which knows without being notified.
- */
+/** Notified when a lease was released that no job held, because jobs that waited for it may be claimable. */
 export const LEASE_CHANNEL = 'longshore_lease';
 
 const ACQUIRE = `

@@ -1,18 +1,23 @@
-// The statement behind the 202: it turns an upload's reservation into a dataset.
+// The statement behind the 202: it turns an upload's reservation into a dataset with an upload job.
 
 import type { FileEntry } from '../../model/metadata.ts';
 import type { AcceptedUpload } from '../../ports/uploads.ts';
 import { syncColumns } from '../catalog/catalog-changes.ts';
 import { insertDataset, insertFiles } from '../catalog/dataset-document.ts';
-import { type SqlParameters, storableJson } from '../postgres/sql-parameters.ts';
+import { enqueueCte, notifyLanes } from '../jobs/enqueue-jobs.ts';
+import { type SqlParameters, storableJson, storableText } from '../postgres/sql-parameters.ts';
 
-/** Creates the dataset's rows from its `receiving` row, which becomes `accepted`. Returns no row if that row is gone. */
+/**
+ * Creates the dataset's rows and its job from its `receiving` row, which becomes `accepted`. Returns no row if that row is gone.
+ */
 export function acceptStatement(upload: AcceptedUpload, instance: number, parameters: SqlParameters): string {
   const received =
     upload.source.kind === 'files'
       ? parameters.add(sumOf(upload.source.files), 'bigint')
       : // Nothing was downloaded yet: the reservation stays counted until the lane has downloaded the URL.
         `greatest(r.reserved_bytes - ${parameters.add(sumOf(besides(upload)), 'bigint')}, 0)`;
+  const { type } = upload.metadata;
+  const traceparent = parameters.add(upload.traceparent ?? null, 'text');
   const ctes = [
     `received as materialized (
       select dataset_id, reserved_bytes from upload
@@ -27,7 +32,7 @@ export function acceptStatement(upload: AcceptedUpload, instance: number, parame
         import_status: `'queued'`,
         raw_bytes: received,
         ...syncColumns('meta', upload.metaVersion, parameters),
-        traceparent: parameters.add(upload.traceparent ?? null, 'text'),
+        traceparent,
       },
       'received r',
       parameters,
@@ -39,8 +44,20 @@ export function acceptStatement(upload: AcceptedUpload, instance: number, parame
       update upload u set state = 'accepted', reserved_bytes = 0,
         source = ${parameters.add(storableJson(JSON.stringify(upload.source)), 'jsonb')}
       from added a where u.dataset_id = a.dataset_id)`,
+    enqueueCte(
+      'upload_job',
+      { lane: 'upload', eventId: upload.eventId, source: 'api' },
+      'added a',
+      {
+        dataset: 'a.dataset_id',
+        owner: parameters.add(upload.owner, 'numeric'),
+        type: parameters.add(storableText(`${type.name}:${type.version}`), 'text'),
+        traceparent,
+      },
+      parameters,
+    ),
   ];
-  return `with ${ctes.join(',\n')} select dataset_id from added`;
+  return `with ${ctes.join(',\n')} select a.dataset_id, ${notifyLanes('upload_job')} from added a`;
 }
 
 const besides = ({ others = [], documents, properties }: AcceptedUpload): readonly FileEntry[] => [

@@ -1,14 +1,15 @@
 // Uploads in the cache DB: reservations against the owner's quota, and the transaction behind the 202.
 //
-// A row is `receiving` from begin, `accepted` from accept or resume, `stored` from settle; abandon removes it; one that
-// was given up, or listed as an orphan, is held by nobody. What an owner uses is one counter row that triggers keep exact
-// (migrations/cache/0005-quota.sql); begin and grow lock it, so of two uploads at once that do not both fit the second sees the first.
-// Locks are taken in the order upload, dataset, counter, jobs.
+// A row is `receiving` from begin, `accepted` from accept or resume, and `stored` from the catalog's change `uploadStored`.
+// Abandon removes it. A row that was given up, or listed as an orphan, is held by nobody. What an owner uses is one counter row
+// that triggers keep exact (migrations/cache/0005-quota.sql). Begin and grow lock it, so of two concurrent uploads that do not
+// both fit, the second sees the first. Every statement commits by itself, so nobody waits for a counter longer than for one
+// statement. Locks are taken in the order upload, dataset, counter, jobs.
 
 import { type DatasetId, rootOf, type UserId } from '../../model/ids.ts';
 import type { FileEntry } from '../../model/metadata.ts';
 import type { DatasetAddress } from '../../model/object-key.ts';
-import type { JobRequest, Lease } from '../../ports/jobs.ts';
+import type { Lease } from '../../ports/jobs.ts';
 import type { AcceptedUpload, UploadSource, Uploads } from '../../ports/uploads.ts';
 import { rejected, transient } from '../../runtime/failure.ts';
 import { fence, leaseLost } from '../postgres/leases-postgres.ts';
@@ -20,8 +21,6 @@ import { acceptStatement } from './upload-acceptance.ts';
 interface UploadsOptions {
   /** This process's instance id: while its session lock is held, its `receiving` rows are not orphans. */
   readonly instance: number;
-  /** Inserts jobs in the caller's transaction and wakes the lane after its commit. */
-  readonly enqueueJobs: (sql: Sql, requests: readonly JobRequest[]) => Promise<void>;
 }
 
 export class PostgresUploads implements Uploads {
@@ -54,7 +53,8 @@ export class PostgresUploads implements Uploads {
   }
 
   async accept(upload: AcceptedUpload, signal: AbortSignal): Promise<void> {
-    await this.#db.transaction((sql) => this.#accept(sql, upload), signal);
+    signal.throwIfAborted();
+    await this.#accept(this.#db, upload);
   }
 
   async resume(upload: AcceptedUpload, isWhole: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
@@ -91,8 +91,6 @@ export class PostgresUploads implements Uploads {
     const text = acceptStatement(upload, this.#options.instance, parameters);
     const rows = await sql.query(text, parameters.values, statementName(text));
     if (rows.length === 0) throw gone(upload.dataset);
-    const { dataset, owner, eventId } = upload;
-    await this.#options.enqueueJobs(sql, [{ lane: 'upload', dataset, owner, eventId, source: 'api' }]);
   }
 
   async abandon(dataset: DatasetId, signal: AbortSignal): Promise<void> {
@@ -133,31 +131,6 @@ export class PostgresUploads implements Uploads {
          where u.accepted_id = f.dataset_id and u.state = 'accepted')
        select exists (select from fence) as ours`,
       parameters.values,
-    );
-    if (!row?.ours) throw leaseLost(dataset);
-  }
-
-  /** While we hold this lease, no job that waits for the upload can be claimed. Jobs without a trace get the upload's trace. */
-  async settle(dataset: DatasetId, lease: Lease, rawBytes: number, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const parameters = new SqlParameters();
-    const [row] = await this.#db.query<{ ours: boolean }>(
-      `with ${fence(dataset, lease, parameters)},
-       stored as (
-         update upload u set state = 'stored', source = null from fence f
-         where u.accepted_id = f.dataset_id returning u.accepted_id),
-       counted as (
-         update dataset d set raw_bytes = ${parameters.add(rawBytes, 'bigint')} from stored s
-         where d.dataset_id = s.accepted_id returning d.dataset_id, d.traceparent),
-       untraced as (
-         select j.id, c.traceparent from counted c join job j on j.dataset_id = c.dataset_id
-         where c.traceparent is not null and j.traceparent is null
-         order by j.lane for update of j),
-       traced as (
-         update job j set traceparent = n.traceparent from untraced n where j.id = n.id)
-       select exists (select from fence) as ours`,
-      parameters.values,
-      'upload-settle',
     );
     if (!row?.ours) throw leaseLost(dataset);
   }

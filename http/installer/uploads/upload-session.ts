@@ -17,10 +17,10 @@ import {
 } from '../../../engine/model/object-key.ts';
 import type { Traceparent } from '../../../engine/model/traceparent.ts';
 import type { EventLog } from '../../../engine/ports/event-log.ts';
-import type { ObjectInfo, ObjectStore } from '../../../engine/ports/object-store.ts';
+import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { overQuota } from '../../../engine/ports/storage-room.ts';
 import type { UploadSource, Uploads } from '../../../engine/ports/uploads.ts';
-import { kindOf } from '../../../engine/runtime/failure.ts';
+import { defect, kindOf } from '../../../engine/runtime/failure.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
 import { conflict, tooLarge } from '../../kernel/pipeline/errors.ts';
@@ -28,7 +28,7 @@ import { ByteMeter } from './upload-limits.ts';
 
 export interface UploadPorts {
   /** Counts nothing: what comes is counted by its reservation. */
-  readonly store: Pick<ObjectStore, 'put' | 'remove'>;
+  readonly store: Pick<ObjectStore, 'put' | 'putAll' | 'remove'>;
   readonly uploads: Pick<Uploads, 'begin' | 'grow' | 'accept' | 'giveUp' | 'abandon' | 'usage' | 'waiting'>;
   readonly eventLog: Pick<EventLog, 'nextEventId'>;
   readonly clock: Clock;
@@ -53,6 +53,11 @@ export interface ReceivedUpload {
   readonly traceparent?: Traceparent;
 }
 
+/**
+ * How a part is put. It is worth nothing before the metadata, with which it becomes durable. The acceptance records it and
+ * enqueues the upload job, which gives the lanes all that an announcement would.
+ */
+const RECEIVED = { ownChunks: true, durable: false, handedOver: true } as const;
 /** What is reserved at a time when nobody said how much will come. */
 const STEP_BYTES = 16 * 1024 * 1024;
 /** How long the commit and the clean-up may take; they do not end with the client's patience. */
@@ -66,6 +71,8 @@ export class UploadSession {
   readonly #limits: UploadLimits;
   readonly #meter: ByteMeter;
   readonly #keys: string[] = [];
+  /** Those of them that become durable with the metadata. */
+  readonly #received: string[] = [];
   /** Documents of ours beside the upload, counted as what they are once it is accepted. */
   readonly #others: FileEntry[] = [];
   #state: 'new' | 'open' | 'accepted' | 'gone' = 'new';
@@ -91,9 +98,10 @@ export class UploadSession {
     await this.#open(signal);
     const key = fileKey(this.address, folder, name);
     this.#keys.push(key);
+    this.#received.push(key);
     const size = await this.#meter.pass(
       body,
-      async (counted) => void (await this.#ports.store.put(key, counted, { ownChunks: true }, signal)),
+      async (counted) => void (await this.#ports.store.put(key, counted, RECEIVED, signal)),
       signal,
     );
     this.#receivedBytes += size;
@@ -103,7 +111,8 @@ export class UploadSession {
   /** Puts a small document of ours beside the upload; 400 when the quota has no room for it. */
   async keep(key: string, document: Uint8Array, signal: AbortSignal): Promise<void> {
     await this.#open(signal);
-    await this.#put(key, document, signal);
+    await this.#demandRoomFor(key, document.length, signal);
+    await this.#ports.store.put(key, document, { size: document.length }, signal);
   }
 
   /** Reserves room for a file that is fetched later; 400 when it is too large or the quota has none. */
@@ -118,9 +127,13 @@ export class UploadSession {
   async accept(received: ReceivedUpload, signal: AbortSignal): Promise<void> {
     await this.#open(signal);
     const document = Buffer.from(serializeMetadata(received.metadata));
-    const metaVersion = await this.#put(objectKey(this.address, 'vdi-meta.json'), document, signal);
+    const key = objectKey(this.address, 'vdi-meta.json');
+    await this.#demandRoomFor(key, document.length, signal);
+    const metadata = { key, source: document, options: { size: document.length, handedOver: true } } as const;
+    const [stored] = await this.#ports.store.putAll([metadata], { alsoDurable: this.#received }, signal);
+    if (!stored) throw defect(`the store does not say what it stored as ${key}`);
     const eventId = await this.#ports.eventLog.nextEventId(signal);
-    const { modified, etag } = metaVersion;
+    const { modified, etag } = stored;
     const others = this.#others;
     const accepted = { ...this.address, ...received, others, metaVersion: { modified, etag }, eventId };
     using patience = this.#deadline(COMMIT_MS);
@@ -182,14 +195,13 @@ export class UploadSession {
     }
   }
 
-  async #put(key: string, document: Uint8Array, signal: AbortSignal): Promise<ObjectInfo> {
-    const { length } = document;
-    this.#others.push({ name: key.slice(datasetPrefix(this.address).length), size: length });
+  /** 400 when the quota has no room for a document of ours. */
+  async #demandRoomFor(key: string, bytes: number, signal: AbortSignal): Promise<void> {
+    this.#others.push({ name: key.slice(datasetPrefix(this.address).length), size: bytes });
     const files = Math.max(this.#receivedBytes, this.#expectedBytes);
     if ((await this.#reserve(files, signal)) < files)
       throw await this.#overQuota(String(files + this.#othersBytes), signal);
     this.#keys.push(key);
-    return this.#ports.store.put(key, document, { size: length }, signal);
   }
 
   get #othersBytes(): number {

@@ -88,7 +88,7 @@ t.test('an upload that was not reached uses up no try', async (t) => {
 
 t.test('an upload that has ended does not fail because its raw files cannot be removed just now', async (t) => {
   const { world, at } = await acceptedWorld(t);
-  world.store.onCall = failing('remove', 'the store is away', '/raw/');
+  world.store.onCall = failing('discard', 'the store is away', '/raw/');
   t.match(await world.run('upload'), { kind: 'retry' });
   t.same(world.dataset(at).upload, { status: 'success', message: undefined });
   world.store.onCall = () => {};

@@ -84,6 +84,7 @@ class Table implements LaneSource<Job, Outcome> {
     }
     const claimed = this.open.splice(0, limit);
     for (const id of claimed) this.held.add(id);
+    if (this.open.length > 0) this.wake();
     return claimed.map((id) => ({ id }));
   }
 }

@@ -35,6 +35,7 @@ export class FakeSource implements LaneSource<Job, Outcome> {
   busy = 0;
   mostBusy = 0;
   wake: () => void = () => {};
+  skips = (): boolean => false;
   watched = false;
 
   add(...ids: number[]): void {
@@ -64,7 +65,9 @@ export class FakeSource implements LaneSource<Job, Outcome> {
       if (this.failure) throw this.failure;
       this.written.push(...texts);
       this.queue.push(...done.filter(({ outcome }) => outcome.kind === 'abandoned').map(({ job }) => job));
-      return this.queue.splice(0, limit);
+      const claimed = this.queue.splice(0, limit);
+      if (limit > 0 && claimed.length >= limit) this.wake();
+      return claimed;
     } finally {
       this.busy--;
     }

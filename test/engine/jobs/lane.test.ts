@@ -295,6 +295,31 @@ t.test('tells its sizes, times and outcomes', async (t) => {
   }
 });
 
+t.test('tells how long a job was due although a worker was free', async (t) => {
+  let waitedMs = 3_000;
+  const { clock, metrics, finish, add, source } = await setup(t, { waitedMs: () => waitedMs });
+  const idle = async (): Promise<readonly (string | undefined)[]> => {
+    const text = await metrics.text();
+    return ['sum', 'count'].map((of) => text.match(`longshore_lane_idle_wait_seconds_${of}.* (\\S+)`)?.[1]);
+  };
+  await clock.advance(10_000);
+  await add(1, 2);
+  t.strictSame(await idle(), ['6', '2'], 'two workers were free all the time');
+  await clock.advance(10_000);
+  await add(3);
+  t.strictSame(await idle(), ['6', '2'], 'both workers had a job');
+  await finish(1, 2);
+  await finish(3);
+  await clock.advance(1_000);
+  await add(4);
+  t.strictSame(await idle(), ['7', '3'], 'a worker was free for one second');
+  waitedMs = 500;
+  await add(5);
+  source.skips = () => true;
+  await add(6);
+  t.strictSame(await idle(), ['7.5', '4'], 'none that the source had skipped on purpose');
+});
+
 t.test('counts what comes again by its cause and what is given up by its failure, from zero', async (t) => {
   const { clock, metrics, add, runs } = await setup(t, {
     workerCount: 4,

@@ -47,7 +47,7 @@ t.test('an upload for somebody is that user’s, like any other', async (t) => {
   );
   const view = await viewOf(app, answer.body);
   t.match(view, { owner, state: 'live', upload: { status: 'running' }, metadata: { owner, name: 'My genes' } });
-  t.match(app.jobs, [{ lane: 'upload', dataset: datasetId, owner, source: 'api' }]);
+  t.strictSame(await app.jobs(datasetId), [{ lane: 'upload', owner, source: 'api' }]);
   t.equal((await app.call(owner, 'GET', `/datasets/${datasetId}`)).status, 200);
 });
 

@@ -72,7 +72,8 @@ export interface App {
   readonly uploads: PostgresUploads;
   readonly queries: PostgresDatasetQueries;
   readonly routes: readonly Route[];
-  readonly jobs: readonly JobRequest[];
+  /** Of the dataset. */
+  jobs(dataset: string): Promise<readonly Pick<JobRequest, 'lane' | 'owner' | 'source'>[]>;
   /** Resolves when the next upload was given up. */
   abandoned(): Promise<void>;
   call(user: string | undefined, method: string, path: string, init?: CallInit): Promise<Answer>;
@@ -85,8 +86,7 @@ export interface CallInit {
 
 export async function installerApp(t: Teardown, db: Postgres, options: AppOptions = {}): Promise<App> {
   const store = new FakeObjectStore(options.now ?? Date.now);
-  const jobs: JobRequest[] = [];
-  const postgres = new PostgresUploads(db, { instance: 1, enqueueJobs: async (_sql, more) => void jobs.push(...more) });
+  const postgres = new PostgresUploads(db, { instance: 1 });
   let whenAbandoned = (): void => {};
   const uploads: InstallerOptions['uploads'] = {
     begin: (...args) => postgres.begin(...args),
@@ -120,7 +120,7 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     accounts,
     grants: options.grants ?? NO_GRANTS,
     eventLog: { nextEventId: async () => ++events },
-    jobs: options.jobs ?? { depths: async () => [], enqueue: async (more) => void jobs.push(...more) },
+    jobs: options.jobs ?? { depths: async () => [], enqueue: async () => undefined },
     jobAdmin: new PostgresJobAdmin(db),
     reconciler: new FakeReconcilerControl(RECONCILER_REPORT),
     pruner: new FakePrunerControl(PRUNER_REPORT),
@@ -141,7 +141,8 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     uploads: postgres,
     queries,
     routes,
-    jobs,
+    jobs: (dataset) =>
+      db.query('select lane, owner::text as owner, source from job where dataset_id = $1 order by id', [dataset]),
     abandoned: () =>
       new Promise((resolve) => {
         whenAbandoned = resolve;

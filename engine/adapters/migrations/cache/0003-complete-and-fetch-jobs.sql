@@ -16,9 +16,8 @@ create function complete_and_fetch_jobs(
 returns table (
   id bigint, dataset_id text, owner numeric, event_id bigint, source text, type text, attempts integer, crashes integer,
   alone boolean, token bigint, waited_ms bigint, traceparent text,
-  -- Set only in the last row, which has no job. Due jobs remain although there was room; time until the next delayed job is
-  -- due.
-  blocked boolean, next_due_ms bigint)
+  -- Set only in the last row, which has no job: due jobs remain in the lane; time until the next delayed job is due.
+  more boolean, next_due_ms bigint)
 language plpgsql volatile set plan_cache_mode = force_generic_plan set jit = off
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
@@ -60,8 +59,12 @@ begin
         holder = null, token = null, claimed_at = null
       from ended e where j.id = e.id and not e.gone returning j.lane, j.state)
     select count(pg_notify(n.channel, n.payload)) into rows_written from (
-      select distinct 'longshore_job' as channel, k.lane as payload from kept k where k.state = 'queued'
-      union all select distinct 'longshore_lease', me::text from released) n;
+      select 'longshore_job' as channel, k.lane as payload from kept k where k.state = 'queued'
+      -- The dataset's jobs that waited for its lease: nobody else tells their lanes.
+      union select 'longshore_job', waiting.lane from ended e cross join lateral (select j.lane from job j
+        where j.dataset_id = e.dataset and j.id <> e.id and j.state in ('queued', 'delayed') and j.run_at <= now()
+          and not exists (select from job lower where lower.dataset_id = j.dataset_id and lower.id <> e.id
+            and lower.rank < j.rank and holds_back(lower.state, lower.lane, lower.type, unreachable_types))) waiting) n;
   end if;
   if max_claims <= 0 then return; end if;
   foreach crowded in array array[false, true] loop
@@ -87,8 +90,8 @@ begin
           (select i.id from job i where i.lane = its_lane and i.owner >= its_owner and i.owner <= its_owner and i.run_at <= now()
             order by i.lane, i.owner, i.run_at, i.id)) due
         cross join lateral (
-          select j.id, j.dataset_id from job j
-            left join lateral (select * from lease l where l.name = j.dataset_id offset 0) l on true
+          select j.id, j.dataset_id, case when l.holder is null or l.expires_at <= now() then l.expires_at end as free_since
+          from job j left join lateral (select * from lease l where l.name = j.dataset_id offset 0) l on true
           where j.id = due.id and j.run_at <= now() and not (j.state = 'running' and j.token > coalesce(l.token, 0))
             and coalesce(j.type = any(types_last), false) = crowded and (j.type is null or j.type <> all(types_not))
             and (l.holder is null or l.expires_at <= now()
@@ -105,14 +108,15 @@ begin
         returning l.name, l.token),
       claimed as (
         update job j set state = 'running', holder = me, token = t.token, claimed_at = now(), again = false
-        from candidate c join taken t on t.name = c.dataset_id where j.id = c.id returning j.*)
+        from candidate c join taken t on t.name = c.dataset_id where j.id = c.id returning j.*, c.free_since)
       select c.id, c.dataset_id, c.owner, c.event_id, c.source, c.type, c.attempts, c.crashes, c.alone, c.token,
-        ceil(date_part('epoch', now() - c.run_at) * 1000)::bigint, c.traceparent, null::boolean, null::bigint
+        ceil(date_part('epoch', now() - greatest(c.run_at, c.free_since)) * 1000)::bigint,
+        c.traceparent, null::boolean, null::bigint
       from claimed c order by c.run_at, c.id;
       get diagnostics rows_written = row_count; room := room - rows_written;
     end loop;
   end loop;
-  blocked := room > 0 and exists (select from job j
+  more := exists (select from job j
     where j.lane = its_lane and j.run_at <= now() and j.state in ('queued', 'delayed'));
   next_due_ms := (select ceil(extract(epoch from min(j.run_at) - now()) * 1000) from job j
     where j.lane = its_lane and j.run_at > now() and j.run_at < 'infinity' and j.state in ('queued', 'delayed'));

@@ -18,7 +18,7 @@ const catalog = new PostgresCatalog(db);
 const grant = (name: string) => grantLease(db, name);
 
 t.test('PostgreSQL', async (t) => {
-  const uploads = new PostgresUploads(db, { instance: 1, enqueueJobs: async () => undefined });
+  const uploads = new PostgresUploads(db, { instance: 1 });
   catalogConformance(t, async () => ({
     catalog,
     uploads,

@@ -26,7 +26,7 @@ t.test('PostgreSQL', async (t) => {
     return {
       index,
       catalog: new PostgresCatalog(db),
-      uploads: new PostgresUploads(db, { instance: 1, enqueueJobs: async () => undefined }),
+      uploads: new PostgresUploads(db, { instance: 1 }),
       grant: (name) => grantLease(db, name),
       addJob: async ({ dataset, owner }, state) => {
         await db.query(

@@ -21,7 +21,7 @@ async function setup(): Promise<DatasetQueriesSetup> {
   return {
     queries,
     catalog: new PostgresCatalog(db),
-    uploads: new PostgresUploads(db, { instance: 1, enqueueJobs: async () => undefined }),
+    uploads: new PostgresUploads(db, { instance: 1 }),
     grant: (name) => grantLease(db, name),
     share: async (dataset, recipient, offer, receipt) => {
       await db.query('insert into dataset_share values ($1, $2::numeric, $3, $4)', [

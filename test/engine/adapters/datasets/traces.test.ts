@@ -1,6 +1,7 @@
 import t from 'tap';
+import { PostgresCatalog } from '../../../../engine/adapters/catalog/catalog-postgres.ts';
 import { PostgresDatasetEdits } from '../../../../engine/adapters/datasets/dataset-edits-postgres.ts';
-import { enqueueJobs, PostgresJobs } from '../../../../engine/adapters/jobs/jobs-postgres.ts';
+import { PostgresJobs } from '../../../../engine/adapters/jobs/jobs-postgres.ts';
 import { PostgresUploads } from '../../../../engine/adapters/uploads/uploads-postgres.ts';
 import { tracesConformance } from '../../../conformance/traces.ts';
 import { FakeCatalog } from '../../../fakes/fake-catalog.ts';
@@ -18,7 +19,8 @@ t.test('PostgreSQL', async (t) => {
     await emptyCache(at);
     const { db, instance } = await engineProcess(t, at);
     return {
-      uploads: new PostgresUploads(db, { instance: instance.id, enqueueJobs }),
+      catalog: new PostgresCatalog(db),
+      uploads: new PostgresUploads(db, { instance: instance.id }),
       edits: new PostgresDatasetEdits(db),
       jobs: new PostgresJobs(db, instance, new VirtualClock()),
     };
@@ -36,6 +38,6 @@ t.test('fake', async (t) => {
       holds: () => true,
       enqueueJobs: (requests: Parameters<typeof jobs.enqueue>[0]) => jobs.enqueue(requests, enqueue),
     };
-    return { uploads: new FakeUploads(catalog, options), edits: new FakeDatasetEdits(catalog), jobs };
+    return { catalog, uploads: new FakeUploads(catalog, options), edits: new FakeDatasetEdits(catalog), jobs };
   });
 });

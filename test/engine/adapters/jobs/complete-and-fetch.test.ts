@@ -2,7 +2,8 @@
 // have become.
 
 import t, { type Test } from 'tap';
-import { enqueueJobs, PostgresJobs } from '../../../../engine/adapters/jobs/jobs-postgres.ts';
+import { enqueueJobs } from '../../../../engine/adapters/jobs/enqueue-jobs.ts';
+import { PostgresJobs } from '../../../../engine/adapters/jobs/jobs-postgres.ts';
 import { LEASE_CHANNEL } from '../../../../engine/adapters/postgres/leases-postgres.ts';
 import type { Postgres, Sql } from '../../../../engine/adapters/postgres/postgres.ts';
 import type { PostgresInstance } from '../../../../engine/adapters/postgres/postgres-instance.ts';

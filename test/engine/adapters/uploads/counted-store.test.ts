@@ -1,11 +1,14 @@
 import { Readable } from 'node:stream';
 import t from 'tap';
+import { settled } from '../../../../actors/dataset/stored-documents.ts';
+import { PostgresCatalog } from '../../../../engine/adapters/catalog/catalog-postgres.ts';
 import { sqlState } from '../../../../engine/adapters/postgres/postgres.ts';
 import { PostgresInstance } from '../../../../engine/adapters/postgres/postgres-instance.ts';
 import { SqlParameters } from '../../../../engine/adapters/postgres/sql-parameters.ts';
 import { unsettled } from '../../../../engine/adapters/uploads/counted-objects.ts';
 import { CountedStore } from '../../../../engine/adapters/uploads/counted-store.ts';
 import { PostgresStoredBytes, settleCtes } from '../../../../engine/adapters/uploads/stored-bytes-postgres.ts';
+import { PostgresUploads } from '../../../../engine/adapters/uploads/uploads-postgres.ts';
 import { fileKey, objectKey, shareKey } from '../../../../engine/model/object-key.ts';
 import type { StoredObject } from '../../../../engine/ports/object-store.ts';
 import { transient } from '../../../../engine/runtime/failure.ts';
@@ -13,8 +16,8 @@ import { silentLogger } from '../../../../engine/runtime/log.ts';
 import { systemClock } from '../../../../engine/runtime/time.ts';
 import { objectStoreConformance } from '../../../conformance/object-store.ts';
 import { FakeObjectStore } from '../../../fakes/fake-object-store.ts';
-import { cacheDatabase } from '../../../support/cache-database.ts';
-import { newAddress, newUser } from '../../../support/dataset-samples.ts';
+import { cacheDatabase, grantLease } from '../../../support/cache-database.ts';
+import { metadataOf, newAddress, newUser } from '../../../support/dataset-samples.ts';
 
 const signal = new AbortController().signal;
 const db = await cacheDatabase(t);
@@ -175,6 +178,37 @@ t.test('a caller that settles by itself does so in its own transaction', async (
   await settledBy(stored, '(select 1) as anything');
   t.equal(await usage(), 150);
   t.strictSame(await heldNames(at), []);
+});
+
+t.test('the end of an upload settles in one statement what it stored', async (t) => {
+  const { at, store, usage } = setup();
+  const [catalog, uploads] = [new PostgresCatalog(db), new PostgresUploads(db, { instance: instance.id })];
+  const metaVersion = { modified: new Date(0), etag: 'e' };
+  const source = { kind: 'files', files: [{ name: 'a', size: 300 }] } as const;
+  const about = { metadata: metadataOf(at.owner), documents: [], properties: [], others: [], eventId: 1 };
+  await uploads.begin(at, 300, 1_000, signal);
+  await uploads.accept({ ...at, ...about, metaVersion, source }, signal);
+  const lease = await grantLease(db, at.dataset);
+  const objects = ['vdi-manifest.json', 'import-ready.zip'] as const;
+  const stored = await store.putAll(
+    objects.map((name, n) => ({ key: objectKey(at, name), source: Buffer.alloc(10 + n) })),
+    { settle: 'by caller' },
+    signal,
+  );
+  t.strictSame(await heldNames(at), [...objects].sort());
+  await catalog.write(
+    at.dataset,
+    lease,
+    [
+      settled(at, stored),
+      { set: 'uploadFiles', files: source.files },
+      { set: 'upload', status: 'success' },
+      { set: 'next', lane: 'import', eventId: 1, source: 'upload-lane' },
+      { set: 'uploadStored' },
+    ],
+    signal,
+  );
+  t.strictSame([await heldNames(at), await usage()], [[], 21]);
 });
 
 t.test('what a caller does not settle is settled by the sweep, once nothing changes it', async (t) => {

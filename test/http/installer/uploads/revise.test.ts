@@ -55,7 +55,7 @@ t.test('a revision is an upload of its own, with the metadata of the old one cha
     upload: { status: 'running' },
     metadata: storedMetadata(app, revision),
   });
-  t.match(app.jobs.at(-1), { lane: 'upload', dataset: revision.dataset, owner, source: 'api' });
+  t.strictSame(await app.jobs(revision.dataset), [{ lane: 'upload', owner, source: 'api' }]);
 
   const { description: _gone, sourceUrl: _old, ...kept } = before;
   const { revisionHistory, ...metadata } = storedMetadata(app, revision);
