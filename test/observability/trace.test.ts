@@ -84,7 +84,6 @@ t.test('the log of hosted plugins, of every lane and of the front end has the tr
     'upload: job ended',
     'import: job ended',
     'install: job ended',
-    'updateMeta: job ended',
     'pluginHost: script started',
     'pluginHost: script ended',
   ]);
