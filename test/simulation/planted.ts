@@ -4,9 +4,9 @@
 import type { Bug } from './bugs.ts';
 
 export const PLANTED: Readonly<Record<Bug, number>> = {
-  'lost-ack': 994,
-  'dropped-event': 29,
-  'double-install': 6,
-  unfenced: 16,
-  'taken-rows': 8,
+  'lost-ack': 215,
+  'dropped-event': 116,
+  'double-install': 1,
+  unfenced: 125,
+  'taken-rows': 2,
 };
