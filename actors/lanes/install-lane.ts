@@ -32,15 +32,8 @@ import { ensureRegistered } from '../reconciliation/reconcile-registration.ts';
 import type { TaskRunner } from '../tasks/task-map.ts';
 import { type InstallPlace, installData } from './install-data.ts';
 import { controlDocument, metaStep } from './install-meta.ts';
-import {
-  failStep,
-  nextTry,
-  reportInstalls,
-  runStep,
-  type Step,
-  type StepPorts,
-  type StepResult,
-} from './install-step.ts';
+import { nextTry, reportInstalls } from './install-outcome.ts';
+import { failStep, runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
 
 interface InstallLanePorts extends StepPorts {
   readonly catalog: Catalog;

@@ -16,22 +16,16 @@
 // metadata makes nothing due but the step itself, so the target may have it before the cache.
 
 import type { InstallKind, InstallStatus } from '../../engine/model/status.ts';
-import type {
-  Catalog,
-  CatalogChange,
-  DatasetRecord,
-  InstallAttempt,
-  ObjectVersion,
-} from '../../engine/ports/catalog.ts';
+import type { Catalog, CatalogChange, InstallAttempt, ObjectVersion } from '../../engine/ports/catalog.ts';
 import type { ControlDocument, ControlMessage, InstallTarget } from '../../engine/ports/install-target.ts';
-import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
+import type { ClaimedJob } from '../../engine/ports/jobs.ts';
 import type { InstallReply } from '../../engine/ports/plugin-client.ts';
 import { Failure, kindOf, publicMessage, publicOutcome } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { RetryPolicy } from '../../engine/runtime/retry.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { linesOf } from '../dataset/site-targets.ts';
-import { DONE, decideOutcome, type FailedOutcome } from '../jobs/job-handler.ts';
+import { decideOutcome } from '../jobs/job-handler.ts';
 import { pluginServerError } from '../plugins/plugin-breakers.ts';
 import { allMessages } from '../tasks/task-map.ts';
 
@@ -271,45 +265,4 @@ function attemptOf(step: Step): InstallAttempt {
 function waitsUntil({ notBefore }: InstallAttempt, { clock }: StepPorts): number | undefined {
   const untilMs = notBefore?.getTime() ?? 0;
   return untilMs > clock.now() ? untilMs : undefined;
-}
-
-/** Done when every step is over. Otherwise retries when the first waiting step is due. Steps count their own attempts. */
-export function nextTry(results: readonly (StepResult | undefined)[], nowMs: number): JobOutcome {
-  const waiting = results.flatMap((result) => (result?.kind === 'waiting' ? [result.untilMs] : []));
-  if (waiting.length === 0) return DONE;
-  const delayMs = Math.max(0, Math.min(...waiting) - nowMs);
-  return { kind: 'retry', delayMs, message: 'waiting for install targets', countsAttempt: false };
-}
-
-/**
- * What the owner reads when an install or update-meta job failed as a whole, for example because the store is unavailable. Only
- * the mirror is written. The targets' own statuses stay as they are, so the next attempt finds the same work.
- */
-export async function reportInstalls(
-  catalog: Catalog,
-  job: ClaimedJob,
-  kind: InstallKind,
-  outcome: FailedOutcome,
-  signal: AbortSignal,
-): Promise<void> {
-  const record = await catalog.find(job.dataset, signal);
-  if (record?.import?.status !== 'complete') return;
-  const status = outcome.kind === 'retry' ? 'queued' : 'failed-installation';
-  const messages = linesOf([publicOutcome(outcome)]);
-  const changes = record.metadata.installTargets
-    .filter((target) => isOpen(record, target, kind))
-    .map((target): CatalogChange => ({ set: 'install', target, kind, status, messages }));
-  if (changes.length > 0) await catalog.write(job.dataset, job.lease, changes, signal);
-}
-
-/** The target has no final status yet. Metadata are due only where the data are installed. */
-function isOpen(
-  record: DatasetRecord,
-  target: DatasetRecord['installs'][number]['target'],
-  kind: InstallKind,
-): boolean {
-  const statusOf = (of: InstallKind): string | undefined =>
-    record.installs.find((install) => install.target === target && install.kind === of)?.status;
-  if (kind === 'meta' && statusOf('data') !== 'complete') return false;
-  return [undefined, 'queued', 'running'].includes(statusOf(kind));
 }

@@ -33,7 +33,8 @@ import { DONE, type FailedOutcome, type JobHandler } from '../jobs/job-handler.t
 import { ensureRegistered } from '../reconciliation/reconcile-registration.ts';
 import type { TaskRunner } from '../tasks/task-map.ts';
 import { controlDocument, metaStep } from './install-meta.ts';
-import { failStep, nextTry, reportInstalls, runStep, type StepPorts, type StepResult } from './install-step.ts';
+import { nextTry, reportInstalls } from './install-outcome.ts';
+import { failStep, runStep, type StepPorts, type StepResult } from './install-step.ts';
 
 interface UpdateMetaLanePorts extends StepPorts {
   readonly catalog: Catalog;
