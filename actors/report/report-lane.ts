@@ -147,7 +147,6 @@ class ReportSource implements LaneSource<ReportClaim, ReportOutcome> {
     if (room > 0) this.#heldBack = withheld.length > 0;
     const completions = done.map(({ job, outcome }) => ({ claim: job, outcome }));
     const claimed = await queue.completeAndFetch(completions, { limit, withheld }, new Date(clock.now()), signal);
-    // The lane had asked for more.
     if (limit > 0 && claimed.length >= limit) this.#wake();
     return claimed;
   }
@@ -158,6 +157,10 @@ class ReportSource implements LaneSource<ReportClaim, ReportOutcome> {
   }
 
   heldBack(): boolean {
+    return this.#heldBack;
+  }
+
+  skips(): boolean {
     return this.#heldBack;
   }
 }

@@ -14,6 +14,7 @@ import { Actor } from '../runtime/actor.ts';
 import { aborted, kindOf, messageOf } from '../runtime/failure.ts';
 import { Turns } from '../runtime/fair-share.ts';
 import { Notifier } from '../runtime/wait.ts';
+import { IdleWaits } from './idle-waits.ts';
 import {
   type LaneBounds,
   type LaneMetrics,
@@ -49,8 +50,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   readonly #turns = new Turns();
   readonly #traffic: LaneTraffic<Job, Outcome>;
   #workers: number;
-  /** Since when a worker has been free; undefined while all work. */
-  #freeSince: number | undefined;
+  readonly #idle = new IdleWaits();
   #fault: { readonly error: unknown } | undefined;
 
   constructor(options: LaneOptions<Job, Outcome>) {
@@ -145,12 +145,14 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   /** Never rejects. */
   async #completeAndFetch(): Promise<void> {
     const sent = this.#traffic.send(this.clock.now(), this.#places);
-    const skipped = this.#options.source.skips?.() ?? false;
+    const { source, waitedMs } = this.#options;
+    const skipped = source.skips?.() ?? false;
     try {
-      const jobs = await this.#options.source.completeAndFetch(sent.done, sent.limit, this.ended);
+      const jobs = await source.completeAndFetch(sent.done, sent.limit, this.ended);
       if (this.#traffic.isFailing) this.log.info({ lane: this.name }, 'job source works again');
       this.#traffic.succeeded();
-      if (!skipped) this.#noteIdleWaits(jobs);
+      // Jobs that the claim before skipped on purpose do not count.
+      if (!skipped) for (const ms of this.#idle.ofJobs(jobs, waitedMs, this.clock.now())) this.#metrics.idled(ms);
       this.#fetched(jobs);
     } catch (error) {
       this.#fetchFailed(sent, error);
@@ -158,16 +160,8 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
     this.#notifier.notify();
   }
 
-  /** Jobs that the claim before skipped on purpose do not count. */
-  #noteIdleWaits(jobs: readonly Job[]): void {
-    if (this.#freeSince === undefined) return;
-    const freeMs = this.clock.now() - this.#freeSince;
-    for (const job of jobs) this.#metrics.idled(Math.min(freeMs, this.#options.waitedMs?.(job) ?? 0));
-  }
-
   #noteFree(): void {
-    if (this.#running.size >= this.#workers) this.#freeSince = undefined;
-    else this.#freeSince ??= this.clock.now();
+    this.#idle.note(this.#running.size < this.#workers, this.clock.now());
   }
 
   #fetched(jobs: readonly Job[]): void {

@@ -38,9 +38,11 @@ function setup(blocked: readonly string[] = []) {
 }
 
 t.test('types whose plugin does not answer are not claimed', async (t) => {
-  const { enqueue, claim, claims } = setup(['genes:1.0']);
+  const { enqueue, claim, claims, source } = setup(['genes:1.0']);
   await enqueue('import', 'genes-1', 'reads-1');
+  t.equal(source.skips(), false);
   t.same(await claim(7), ['reads-1']);
+  t.equal(source.skips(), true, 'what waits is not the fault of the lane');
   t.same(claims, [{ lane: 'import', limit: 2, crowdedTypes: [], blockedTypes: ['genes:1.0'] }]);
 });
 
@@ -62,13 +64,13 @@ t.test('jobs are held back until one has ended, and one that has ended counts no
   t.equal(source.heldBack(), false);
   t.same(await claim(4), []);
   t.same(claims[2], { lane: 'import', limit: 1, crowdedTypes: [], blockedTypes: ['genes:1.0'] });
-  t.equal(source.heldBack(), true);
+  t.same([source.heldBack(), source.skips()], [true, true]);
   const ended = held.slice(0, 2);
   await claim(0, ended);
   t.equal(source.heldBack(), true, 'writing outcomes alone changes nothing');
   t.same(await claim(6), ['genes-4']);
   t.same(claims[4], { lane: 'import', limit: 1, crowdedTypes: [], blockedTypes: [] });
-  t.equal(source.heldBack(), false);
+  t.same([source.heldBack(), source.skips()], [false, false]);
 });
 
 t.test('the outcomes that a claim brings along make room in it', async (t) => {

@@ -58,3 +58,36 @@ for (const [queueSize, workerCount] of [
       }
     },
   );
+
+t.test('a job that waits for its turn while a worker is free is not counted as forgotten', async (t) => {
+  const clock = new VirtualClock(at(1_000).getTime());
+  const table = new ReportTable();
+  const jobs = new FakeReportJobs(table);
+  const metrics = new Metrics();
+  const ends: (() => void)[] = [];
+  const lane = reportLane({
+    queue: new FakeReportQueue(table),
+    run: {
+      run: async () => {
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return { kind: 'complete', ended: new Date(clock.now()), files: [], stderr: '' };
+      },
+    },
+    ...{ queueSize: 20, workerCount: 4, clock, log: silentLogger(), metrics, random: () => 0 },
+  });
+  t.teardown(() => lane.kill());
+  await lane.start(signal);
+  for (let n = 1; n <= 5; n++)
+    await jobs.submit(requestOf(n), undefined, rulesAt(1_000, { maxQueued: 9, tenant: tenantOf(1) }), signal);
+  await clock.settle();
+  t.equal(ends.length, 3, 'one user alone has all workers but one');
+  await clock.advance(60_000);
+  ends.shift()?.();
+  await clock.settle();
+  t.equal(ends.length, 3, 'the next has its turn');
+  const text = await metrics.text();
+  const observed = (series: string): string | undefined =>
+    text.match(`longshore_lane_idle_wait_seconds_${series} (\\d+)`)?.[1];
+  t.equal(observed('bucket\\{le="1",lane="report"\\}'), observed('count\\{lane="report"\\}'));
+  t.not(observed('count\\{lane="report"\\}'), undefined);
+});
