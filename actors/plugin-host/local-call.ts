@@ -136,7 +136,7 @@ export class LocalCall {
     }
   }
 
-  /** What the caller of a host over HTTP would be told. */
+  /** The outcome that a caller over HTTP would get. */
   async #thrown(error: unknown, objects: readonly ObjectPayload[]): Promise<CallOutcome> {
     if (this.#signal.aborted || error instanceof Busy) throw error;
     // Whatever it failed with because it was ended.

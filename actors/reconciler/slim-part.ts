@@ -18,7 +18,7 @@ import { comesBefore, type MergedDataset } from './merge-in-store-order.ts';
 export interface SlimPace {
   readonly fullRunIntervalMs: number;
   readonly slimRunIntervalMs: number;
-  /** A part has at least so many datasets; default {@link LEAST}. */
+  /** Minimum number of datasets in a part; default {@link LEAST}. */
   readonly least?: number;
 }
 

@@ -19,6 +19,7 @@ import { openReply } from './sample-caller.ts';
 const { O_RDONLY, O_RDWR, O_NONBLOCK } = constants;
 const PLACES = '/usr/local/bin:/usr/bin:/bin';
 const REST_MS = 30_000;
+const MKFIFO_MS = 10_000;
 
 interface ResidentSamplesOptions extends ActorOptions {
   /** The folder of calls. It is created and emptied. */
@@ -47,7 +48,7 @@ export class ResidentSamples extends Actor {
     try {
       await rm(dir, { recursive: true, force: true });
       await mkdir(dir, { recursive: true, mode: 0o700 });
-      await promisify(execFile)('mkfifo', ['-m', '600', this.#requests], { env: { PATH: PLACES } });
+      await promisify(execFile)('mkfifo', ['-m', '600', this.#requests], { env: { PATH: PLACES }, timeout: MKFIFO_MS });
       this.#held = openSync(this.#requests, O_RDWR | O_NONBLOCK);
       this.#listen();
     } catch (error) {

@@ -68,7 +68,7 @@ export class SampleCaller implements Disposable {
     this.#outputs[output].text += `${line}\n`;
   }
 
-  /** Writes what was added. Fails if nobody reads it any more. */
+  /** Writes what was added. Fails if the reader is gone. */
   async tell(signal: AbortSignal): Promise<void> {
     for (const { fd, text } of Object.values(this.#outputs)) {
       const bytes = Buffer.from(text);

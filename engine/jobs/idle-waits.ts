@@ -1,5 +1,5 @@
-// How long jobs were due although a worker of the lane was free. Usually no time: the lane is told of a due job, and claims it
-// at once. A longer wait means that a notification was lost or late.
+// How long jobs were due although a worker of the lane was free. Usually no time: a notification
+// wakes the lane, which claims the job at once. A longer wait means that a notification was lost or late.
 
 export class IdleWaits {
   /** Since when a worker has been free; undefined while all work. */

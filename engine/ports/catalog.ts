@@ -69,7 +69,7 @@ export type CatalogChange =
   | { readonly set: 'uploadStored' }
   /**
    * A job of this dataset that the change makes due. It waits for the job that writes the change, and is claimed when that job
-   * ends; nobody is woken before.
+   * ends. Its lane is not woken before.
    */
   | ({ readonly set: 'next' } & Pick<JobRequest, 'lane' | 'eventId' | 'source'>)
   /**

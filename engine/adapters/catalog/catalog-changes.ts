@@ -21,7 +21,8 @@ export function changeCtes(
   parameters: SqlParameters,
 ): readonly string[] {
   const distinct = [...new Map(changes.map((change) => [keyOf(change), change])).values()];
-  // Whoever changes a counter and entries of kept objects locks the counter first (../uploads/stored-bytes-postgres.ts).
+  // A statement that changes a counter and entries of kept objects locks the counter first
+  // (../uploads/stored-bytes-postgres.ts).
   const counted = distinct.findIndex(({ set }) => set === 'uploadStored');
   if (counted > 0) distinct.unshift(...distinct.splice(counted, 1));
   const locked = counted < 0 ? 'changed' : '(select from changed, counter) locked';

@@ -33,7 +33,7 @@ interface DirectoryStoreOptions {
   readonly journal: ChangeJournal;
   /** Which changes are announced; default all. */
   readonly announces?: (change: ObjectChange) => boolean;
-  /** Objects that are handed over by their caller are not announced. Only where nobody else is to hear of changes. */
+  /** Objects that their caller hands over are not announced. Only if no broker carries the changes. */
   readonly honorsHandOver?: boolean;
   readonly clock: Clock;
   readonly log: Logger;

@@ -65,7 +65,7 @@ export async function processesOfRun(runId: string, among?: readonly number[]): 
   return marked;
 }
 
-/** Up to so many pids are looked at one by one. */
+/** Maximum number of pids that are checked one by one. */
 const FEW_PIDS = 256;
 
 /**

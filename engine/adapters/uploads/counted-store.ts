@@ -37,7 +37,7 @@ export class CountedStore implements ObjectStore {
   readonly #store: ObjectStore;
   readonly #kept: StoredBytes;
   readonly #options: CountedStoreOptions;
-  /** Objects that are being changed: their entries are held, and that is no leftover. */
+  /** Objects that are being changed. Their entries are held, and are not leftovers. */
   readonly #changing = new Set<KeptObject>();
 
   constructor(store: ObjectStore, kept: StoredBytes, options: CountedStoreOptions) {
