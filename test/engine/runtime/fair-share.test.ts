@@ -82,3 +82,11 @@ t.test('no more than a thousand tenants are remembered, the latest', (t) => {
   t.strictSame([turns.rankOf('0', 0), turns.rankOf('1', 0), turns.rankOf('1000', 0)], [0, 2, 1_001]);
   t.end();
 });
+
+t.test('a tenant that began again counts among the latest', (t) => {
+  const turns = new Turns();
+  for (let i = 0; i < 1_000; i++) turns.began(String(i));
+  for (const tenant of ['0', 'new']) turns.began(tenant);
+  t.strictSame([turns.rankOf('0', 0), turns.rankOf('1', 0)], [1_001, 0]);
+  t.end();
+});

@@ -64,3 +64,15 @@ t.test('a waiter whose signal aborts leaves the line, and its place goes to the 
   t.strictSame([places.taken, places.waiting], [0, 0]);
   await t.rejects(places.take(stop.signal), { message: 'gone' });
 });
+
+t.test('a tenant that gave its only place back counts as one that holds none', async (t) => {
+  const places = new Semaphore(2);
+  const order: string[] = [];
+  (await taking(places, order, 'a'))();
+  const held = await Promise.all([taking(places, order, 'b'), taking(places, order, 'c')]);
+  const waiting = ['b', 'a'].map((tenant) => taking(places, order, tenant).then((free) => free()));
+  held[1]?.();
+  await Promise.all(waiting);
+  held[0]?.();
+  t.strictSame(order, ['a', 'b', 'c', 'a', 'b']);
+});

@@ -108,6 +108,12 @@ t.test('pages are stable, and bounds are checked whoever asks', async (t) => {
   t.equal((await app.call('1', 'GET', '/history?limit=100&offset=0')).status, 200);
 });
 
+t.test('a page has a hundred entries unless another limit is given', async (t) => {
+  const app = await accessApp(t);
+  for (let i = 0; i <= 100; i++) await enters(app, 100 + i, 'public', {});
+  t.equal(lines(await history(app, '1')).length, 100);
+});
+
 t.test('it is append-only, and nothing is written without a cause', async (t) => {
   const app = await accessApp(t);
   await asks(app, 30, 'private');

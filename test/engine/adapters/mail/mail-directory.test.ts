@@ -34,3 +34,12 @@ t.test('mails are files that only their owner reads, listed oldest first; a repe
   t.match(await readFile(join(dir, 'a.eml'), 'utf8'), /Message-ID: <a@site\.example>/);
   t.equal((await stat(join(dir, 'a.eml'))).mode & 0o077, 0);
 });
+
+t.test('an answer to a mail goes to its reply address, or else to its sender', async (t) => {
+  const dir = join(t.testdir(), 'mail');
+  const mailer = new MailDirectory(dir);
+  await mailer.send(mail('plain', '2026-01-01T00:00:00Z'), never);
+  await mailer.send({ ...mail('reply', '2026-01-01T00:00:00Z'), replyTo: 'help@site.example' }, never);
+  t.notMatch(await readFile(join(dir, 'plain.eml'), 'utf8'), /^Reply-To:/m);
+  t.match(await readFile(join(dir, 'reply.eml'), 'utf8'), /^Reply-To: help@site\.example$/m);
+});
