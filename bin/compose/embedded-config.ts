@@ -32,6 +32,9 @@ const EMBEDDED = {
 /** Scripts, database and service share one machine: with more scripts than this, each one only gets slower. */
 const scriptsAtOnce = (): number => Math.min(10, 2 * availableParallelism());
 
+/** Shorter than the default, which is for servers across a network: the memory of this machine is wanted back. */
+const IDLE_CONNECTION = '1m';
+
 const secret = (): string => randomBytes(24).toString('base64url');
 
 /** The file's text. It contains passwords, so the caller writes it with mode 0600. */
@@ -104,6 +107,7 @@ export function embeddedConfig(dir: DataDir, portBase: number, plugins: readonly
         ]),
       ),
       installTargets: EMBEDDED.targets.map(target),
+      sharedTargetDbPooling: { idleTimeout: IDLE_CONNECTION },
     },
     pluginHost: {
       token: secret(),

@@ -164,7 +164,8 @@ async function launch(
     unix_socket_directories: '',
     port: String(options.port),
     max_connections: String(options.maxConnections ?? 100),
-    shared_buffers: '128MB',
+    // Half of the default. The system's page cache holds what does not fit.
+    shared_buffers: '64MB',
     max_wal_size: '1GB',
     timezone: 'UTC',
     ...(options.unsafeFast ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } : {}),
