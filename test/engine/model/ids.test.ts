@@ -30,6 +30,8 @@ t.test('a revision knows its root and its number', async (t) => {
   const ofOthers = parseDatasetId(`${root}.2`);
   t.ok(ofOthers, 'as another installer names it');
   t.strictSame(ofOthers && [rootOf(ofOthers), revisionNumber(ofOthers)], [root, 2]);
+  const original = parseDatasetId('without-a-number_');
+  t.equal(original && rootOf(original), original);
 });
 
 t.test('a user id is a whole number from 1 to 9223372036854776000', async (t) => {
