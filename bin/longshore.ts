@@ -4,13 +4,20 @@
 import { writeSync } from 'node:fs';
 import { Failure, kindOf, messageOf } from '../engine/runtime/failure.ts';
 import { stopSignal } from '../engine/runtime/shutdown.ts';
-import { suggestion } from './cli/arguments.ts';
-import { type Command, ConfigurationError, EXIT, type ExitCode, UsageError } from './cli/command.ts';
-import { COMMANDS, HIDDEN } from './cli/command-table.ts';
-import { nextStep } from './cli/next-step.ts';
+import { type CommandIo, ConfigurationError, EXIT, type ExitCode, UsageError } from './cli/command.ts';
+import type { Found, NamedCommand } from './cli/command-table.ts';
+import { INTERNAL } from './cli/internal-commands.ts';
 import { keyboardOf, terminalOf } from './cli/terminal/terminal.ts';
 import { plainLines } from './cli/terminal/text.ts';
 import { hiddenEnvironment } from './compose/hidden-environment.ts';
+
+const HELP = ['--help', '-h'];
+const ABOUT: Readonly<Record<string, string>> = {
+  '--help': 'help',
+  '-h': 'help',
+  '--version': 'version',
+  '-v': 'version',
+};
 
 // No top-level await: the single executable stores its compiled code as CommonJS.
 void main(process.argv.slice(2)).then((code) => {
@@ -18,49 +25,81 @@ void main(process.argv.slice(2)).then((code) => {
 });
 
 async function main(argv: readonly string[]): Promise<ExitCode> {
-  const [name = 'help', ...args] = argv;
-  if (['help', '--help', '-h'].includes(name)) return help();
-  if (name === '--version') {
-    print(1, `${await (await import('./cli/version.ts')).versionText()}\n`);
-    return EXIT.ok;
-  }
-  const load = COMMANDS[name]?.load ?? HIDDEN[name];
-  if (!load) {
-    const known = Object.keys(COMMANDS);
-    print(2, `longshore: unknown command '${name}'${suggestion(name, known)}; expected one of: ${known.join(', ')}\n`);
-    return EXIT.usage;
-  }
-  // Other users of the machine cannot read what services and their scripts write.
-  if (COMMANDS[name]?.hidesEnvironment) process.umask(process.umask() | 0o027);
-  // Before anything of the command is loaded, because the process may be re-executed.
-  const env = COMMANDS[name]?.hidesEnvironment ? hiddenEnvironment() : process.env;
+  const [name = 'help', ...rest] = argv;
+  const internal = INTERNAL[name];
+  return internal ? await runInternal(name, internal, rest) : await runCommand([ABOUT[name] ?? name, ...rest]);
+}
+
+async function runInternal(name: string, load: (typeof INTERNAL)[string], args: readonly string[]): Promise<ExitCode> {
   const command = await load();
-  if (COMMANDS[name] && asksForHelp(args)) {
-    print(1, `usage: ${command.usage}\n\n${COMMANDS[name].summary}\n`);
-    return EXIT.ok;
-  }
   try {
-    return await command.run(args, {
-      env,
-      out: (text) => print(1, text),
-      err: (text) => print(2, text),
-      outTerminal: terminalOf(process.stdout, env, (text) => print(1, text)),
-      errTerminal: terminalOf(process.stderr, env, (text) => print(2, text)),
-      keyboard: () => keyboardOf(process.stdin),
-      signal: stopSignal(process),
-    });
+    return await command.run(args, ioOf(process.env));
   } catch (error) {
-    return explain(command, error);
+    return explain(name, error);
   }
 }
 
-function explain(command: Command, error: unknown): ExitCode {
+async function runCommand(argv: readonly string[]): Promise<ExitCode> {
+  const { findCommand } = await import('./cli/command-table.ts');
+  const found = findCommand(argv);
+  if (found.kind !== 'command') return await notACommand(found);
+  const { spec, rest } = found;
+  if (asksForHelp(rest)) {
+    print(1, (await import('./cli/help.ts')).commandHelp(found));
+    return EXIT.ok;
+  }
+  // Other users of the machine cannot read what services and their scripts write.
+  if (spec.hidesEnvironment) process.umask(process.umask() | 0o027);
+  // Before anything of the command is loaded, because the process may be re-executed.
+  const env = spec.hidesEnvironment ? hiddenEnvironment() : process.env;
+  const command = await spec.load();
+  try {
+    return await command.run(rest, ioOf(env));
+  } catch (error) {
+    return await explain(found.name, error, found);
+  }
+}
+
+/** A word that is not a command, or the name of a group alone. */
+async function notACommand(found: Exclude<Found, { kind: 'command' }>): Promise<ExitCode> {
+  const [{ COMMANDS }, { suggestion }] = await Promise.all([
+    import('./cli/command-table.ts'),
+    import('./cli/arguments.ts'),
+  ]);
+  if (found.kind === 'group' && asksForHelp(found.rest)) {
+    print(1, (await import('./cli/help.ts')).groupHelp(found.name, found.group));
+    return EXIT.ok;
+  }
+  const known = Object.keys(found.kind === 'group' ? found.group.commands : COMMANDS);
+  const [word] = found.rest;
+  const program = found.kind === 'group' ? `longshore ${found.name}` : 'longshore';
+  const wrong = word === undefined ? 'a command is required' : `unknown command '${word}'${suggestion(word, known)}`;
+  print(2, `${program}: ${plainLines(wrong)}; expected one of: ${known.join(', ')}\n`);
+  return EXIT.usage;
+}
+
+function ioOf(env: CommandIo['env']): CommandIo {
+  return {
+    env,
+    out: (text) => print(1, text),
+    err: (text) => print(2, text),
+    outTerminal: terminalOf(process.stdout, env, (text) => print(1, text)),
+    errTerminal: terminalOf(process.stderr, env, (text) => print(2, text)),
+    keyboard: () => keyboardOf(process.stdin),
+    signal: stopSignal(process),
+  };
+}
+
+async function explain(name: string, error: unknown, command?: NamedCommand): Promise<ExitCode> {
+  print(2, `longshore ${name}: ${plainLines(messageOf(error))}\n`);
   if (error instanceof UsageError) {
-    print(2, `longshore ${command.name}: ${plainLines(error.message)}\nusage: ${command.usage}\n`);
+    if (command) {
+      const { usageOf } = await import('./cli/help.ts');
+      print(2, `usage: ${usageOf(command)}\n'longshore ${name} --help' shows its options and examples\n`);
+    }
     return EXIT.usage;
   }
-  print(2, `longshore ${command.name}: ${plainLines(messageOf(error))}\n`);
-  const next = nextStep(command, error);
+  const next = command && (await import('./cli/next-step.ts')).nextStep(command, error);
   if (next !== undefined) print(2, `next: ${next}\n`);
   if (error instanceof ConfigurationError) return EXIT.configuration;
   const kind = kindOf(error);
@@ -72,13 +111,7 @@ function explain(command: Command, error: unknown): ExitCode {
 /** Arguments after `--` are names, for example of files. */
 function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--');
-  return args.slice(0, end < 0 ? undefined : end).some((arg) => arg === '--help' || arg === '-h');
-}
-
-function help(): ExitCode {
-  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(16)}${summary}\n`);
-  print(1, `usage: longshore COMMAND [OPTIONS]\n\n${lines.join('')}\n'longshore COMMAND --help' shows its options\n`);
-  return EXIT.ok;
+  return args.slice(0, end < 0 ? undefined : end).some((arg) => HELP.includes(arg));
 }
 
 /** Written synchronously: the last line must not be lost when the process exits. */

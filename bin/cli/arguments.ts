@@ -1,41 +1,101 @@
-// Parses a command's arguments with node:util parseArgs, strictly. Faults are usage errors with a suggestion.
+// Parses a command line by the command's spec, strictly. Faults are usage errors with a suggestion.
 
-import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { parseArgs } from 'node:util';
 import { messageOf } from '../../engine/runtime/failure.ts';
-import { type CommandOptions, UsageError } from './command.ts';
+import {
+  type ArgumentSpec,
+  type ArgumentSpecs,
+  type ArgumentValues,
+  type Command,
+  type CommandIo,
+  type CommandSpec,
+  type ExitCode,
+  type OptionSpec,
+  type OptionSpecs,
+  type OptionValues,
+  UsageError,
+} from './command.ts';
 
-/** Returns the parsed options, and the positionals as given. Unknown options and missing or invalid values are usage errors. */
-export function parse<const Options extends CommandOptions & ParseArgsOptionsConfig>(
-  args: readonly string[],
-  options: Options,
-) {
-  const { tokens } = parseArgs({ args: [...args], options, allowPositionals: true, strict: false, tokens: true });
+export interface ParsedCall<Arguments extends ArgumentSpecs, Options extends OptionSpecs> {
+  readonly args: ArgumentValues<Arguments>;
+  readonly values: OptionValues<Options>;
+}
+
+/** A command that does what `run` does with its parsed arguments. */
+export function implement<Arguments extends ArgumentSpecs, Options extends OptionSpecs>(
+  spec: CommandSpec<Arguments, Options>,
+  run: (call: ParsedCall<Arguments, Options>, io: CommandIo) => Promise<ExitCode>,
+): Command {
+  return { spec, run: async (words, io) => await run(parse(words, spec), io) };
+}
+
+/** Unknown options, and missing, surplus or invalid values, are usage errors. */
+export function parse<Arguments extends ArgumentSpecs, Options extends OptionSpecs>(
+  words: readonly string[],
+  spec: Pick<CommandSpec<Arguments, Options>, 'arguments' | 'options'>,
+): ParsedCall<Arguments, Options> {
+  const options: OptionSpecs = spec.options;
+  const { tokens } = parseArgs({ args: [...words], options, allowPositionals: true, strict: false, tokens: true });
   for (const token of tokens) {
     if (token.kind !== 'option') continue;
-    const option: CommandOptions[string] | undefined = Object.hasOwn(options, token.name)
-      ? options[token.name]
-      : undefined;
+    const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined;
     if (!option)
       throw new UsageError(`unknown option '${token.rawName}'${suggestion(token.name, Object.keys(options), '--')}`);
-    if (option.values && token.value !== undefined) oneOf(`--${token.name} `, token.value, option.values);
+    if (option.type === 'string' && option.values && token.value !== undefined)
+      oneOf(`--${token.name} `, token.value, option.values);
   }
+  const { values: given, positionals } = parseStrictly(words, options);
+  // What is missing is reported in the order in which people write it: arguments first.
+  const args = argumentsOf(positionals, spec.arguments);
+  const values = Object.fromEntries(
+    Object.entries(options).map(([name, option]) => [name, given[name] ?? unlessGiven(name, option)]),
+  );
+  // The types of both follow from the spec, and so do their values.
+  return { args: args as ArgumentValues<Arguments>, values: values as OptionValues<Options> };
+}
+
+function parseStrictly(words: readonly string[], options: OptionSpecs) {
   try {
-    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
+    return parseArgs({ args: [...words], options: undefaulted(options), allowPositionals: true, strict: true });
   } catch (error) {
     throw new UsageError(messageOf(error));
   }
 }
 
-/** The options of a command that takes nothing else. */
-export function parseOptions<const Options extends CommandOptions & ParseArgsOptionsConfig>(
-  command: string,
-  args: readonly string[],
-  options: Options,
-) {
-  const { values, positionals } = parse(args, options);
-  if (positionals.length > 0) throw new UsageError(`'${positionals.join(' ')}': ${command} takes options only`);
-  return values;
+/** Only what parseArgs has to know. */
+const undefaulted = (options: OptionSpecs) =>
+  Object.fromEntries(
+    Object.entries(options).map(([name, option]) => [
+      name,
+      { type: option.type, multiple: option.type === 'string' && option.multiple === true },
+    ]),
+  );
+
+function unlessGiven(name: string, option: OptionSpec): string | boolean | readonly string[] | undefined {
+  if (option.type === 'boolean') return false;
+  if ('required' in option) throw new UsageError(`--${name} ${option.value} is required: ${option.what}`);
+  if (option.multiple) return [];
+  return 'default' in option ? option.default : undefined;
 }
+
+function argumentsOf(positionals: readonly string[], specs: ArgumentSpecs): Readonly<Record<string, unknown>> {
+  const left = [...positionals];
+  const found: Record<string, unknown> = {};
+  for (const [name, spec] of Object.entries(specs)) {
+    const words = spec.many ? left.splice(0) : left.splice(0, 1);
+    if (words.length === 0 && !spec.optional)
+      throw new UsageError(`${argumentName(name)} is required: ${spec.what}${allowed(spec)}`);
+    if (spec.values) for (const word of words) oneOf('', word, spec.values);
+    found[name] = spec.many ? words : words[0];
+  }
+  if (left.length > 0) throw new UsageError(`'${left.join(' ')}' is not expected here`);
+  return found;
+}
+
+const allowed = ({ values }: ArgumentSpec): string => (values ? `, one of ${values.join(', ')}` : '');
+
+/** As people see it: `ID` for `id`. */
+export const argumentName = (name: string): string => name.toUpperCase();
 
 /**
  * Returns the word if it is allowed; otherwise throws a usage error that lists the allowed ones. @param what prefix for the

@@ -2,7 +2,8 @@
 
 import { Failure, kindOf } from '../../engine/runtime/failure.ts';
 import { CannotListen } from '../compose/listeners.ts';
-import { ApiError, type Command, ConfigurationError } from './command.ts';
+import { ApiError, ConfigurationError } from './command.ts';
+import type { NamedCommand } from './command-table.ts';
 
 const START =
   "'longshore up' starts a server on this machine, 'longshore serve --config FILE' starts one from a configuration";
@@ -16,7 +17,7 @@ const ADMIN_TOKEN =
 const OTHER_PORTS_UP = 'stop what uses them, or use --port-base N: this run then uses five ports from N';
 const OTHER_PORTS = 'stop what uses them, or choose others in the configuration';
 
-export function nextStep({ name, options }: Pick<Command, 'name' | 'options'>, error: unknown): string | undefined {
+export function nextStep({ name, spec: { options } }: NamedCommand, error: unknown): string | undefined {
   // Its options say as whom a command calls a running server.
   const ofUsers = 'token' in options;
   const ofAdministrators = 'admin-token' in options;

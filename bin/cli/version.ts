@@ -5,9 +5,19 @@ import manifest from '../../package.json' with { type: 'json' };
 
 export const VERSION: string = manifest.version;
 
-/** For people: the single executable tells what it was made of, too. */
-export async function versionText(): Promise<string> {
-  if (!bundled) return VERSION;
-  const { commit, date } = JSON.parse(await programFile('build.json')) as { commit: string; date: string };
-  return `${VERSION} (commit ${commit}, ${date})`;
+export interface BuiltVersion {
+  readonly version: string;
+  /** Of the sources of the single executable. */
+  readonly commit?: string;
+  readonly date?: string;
 }
+
+export async function builtVersion(): Promise<BuiltVersion> {
+  if (!bundled) return { version: VERSION };
+  const { commit, date } = JSON.parse(await programFile('build.json')) as { commit: string; date: string };
+  return { version: VERSION, commit, date };
+}
+
+/** For people: the single executable tells what it was made of, too. */
+export const versionText = ({ version, commit, date }: BuiltVersion): string =>
+  commit === undefined ? version : `${version} (commit ${commit}, ${date})`;

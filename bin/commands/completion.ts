@@ -1,78 +1,82 @@
-// `longshore completion bash|zsh|fish`: prints a shell's completion script for commands, options and their values.
+// `longshore completion bash|zsh|fish`: prints a shell's completion script for commands, options and their values. The scripts
+// are made of the command tree, which the program itself parses with.
 
-import { oneOf, parse } from '../cli/arguments.ts';
-import { type Command, type CommandOption, EXIT, UsageError } from '../cli/command.ts';
-import { COMMANDS, type CommandEntry } from '../cli/command-table.ts';
+import { argumentName, implement } from '../cli/arguments.ts';
+import {
+  type ArgumentSpec,
+  type Command,
+  type CommandGroup,
+  type CommandSpec,
+  EXIT,
+  type OptionSpec,
+} from '../cli/command.ts';
+import { allCommands, COMMANDS, isGroup, type NamedCommand } from '../cli/command-table.ts';
+import { COMPLETION } from '../cli/tree/about.ts';
 
-const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
-const WORDS = Object.keys(SHELLS) as readonly (keyof typeof SHELLS)[];
+const SCRIPTS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
 
-export const completion: Command = {
-  name: 'completion',
-  usage: 'longshore completion bash|zsh|fish',
-  options: {},
-  words: WORDS,
-  async run(args, io) {
-    const { positionals } = parse(args, {});
-    const [shell, ...rest] = positionals;
-    if (shell === undefined || rest.length > 0) throw new UsageError(`expected one of ${WORDS.join(', ')}`);
-    io.out(SHELLS[oneOf('', shell, WORDS)](await describeCommands(COMMANDS)));
-    return EXIT.ok;
-  },
-};
+export const completion: Command = implement(COMPLETION, async ({ args: { shell } }, io) => {
+  io.out(SCRIPTS[shell]());
+  return EXIT.ok;
+});
 
-// A command as completion sees it: options and keywords, from the table that the program itself parses with.
+const HELP_FLAG: OptionSpec = { type: 'boolean', what: 'show help' };
 
-export interface DescribedOption extends CommandOption {
-  /** Without the dashes. */
-  readonly name: string;
-}
-
-export interface DescribedCommand {
-  readonly name: string;
-  readonly summary: string;
-  /** Allowed values of the first argument. */
-  readonly words: readonly string[];
-  /** Arguments may be files. */
-  readonly files: boolean;
-  readonly options: readonly DescribedOption[];
-}
-
-/** Loads every command; used by completion only. */
-export async function describeCommands(
-  table: Readonly<Record<string, CommandEntry>>,
-): Promise<readonly DescribedCommand[]> {
-  return await Promise.all(
-    Object.entries(table).map(async ([name, { summary, load }]) => describe(name, summary, await load())),
-  );
-}
-
-function describe(name: string, summary: string, { words = [], files = false, options }: Command): DescribedCommand {
-  const named = Object.entries(options).map(([option, about]) => ({ name: option, ...about }));
-  return { name, summary, words, files, options: [...named, { name: 'help', type: 'boolean' }] };
-}
+const optionsOf = ({ options }: CommandSpec): readonly (readonly [name: string, option: OptionSpec])[] => [
+  ...Object.entries(options),
+  ['help', HELP_FLAG],
+];
+const argumentsOf = (spec: CommandSpec): readonly ArgumentSpec[] => Object.values(spec.arguments);
+/** Allowed values of the first argument. */
+const wordsOf = (spec: CommandSpec): readonly string[] => argumentsOf(spec)[0]?.values ?? [];
+const takesFiles = (spec: CommandSpec): boolean => argumentsOf(spec).some(({ path }) => path !== undefined);
+const groups = (): readonly (readonly [name: string, group: CommandGroup])[] =>
+  Object.entries(COMMANDS).flatMap(([name, entry]) => (isGroup(entry) ? [[name, entry] as const] : []));
+const topWords = (): string => [...Object.keys(COMMANDS), '--help', '--version'].join(' ');
 
 /** Completion for bash: one function that inspects the words of the line. */
-export function bashCompletion(commands: readonly DescribedCommand[]): string {
-  const values = commands.flatMap(({ name, options }) =>
-    options
-      .filter(({ type }) => type === 'string')
-      .map((option) => `    ${name}:--${option.name}) ${bashValue(option)} ;;`),
+export function bashCompletion(): string {
+  const subcommands = groups().map(
+    ([name, { commands }]) => `    ${name}) subcommands='${Object.keys(commands).join(' ')}' ;;`,
   );
-  const known = commands.map(({ name, words, files, options }) => {
-    const flags = options.map((option) => `--${option.name}`).join(' ');
-    return `    ${name}) options='${flags}' words='${words.join(' ')}' files=${files ? 1 : 0} ;;`;
+  const values = allCommands().flatMap(({ name, spec }) =>
+    optionsOf(spec).flatMap(([option, about]) =>
+      about.type === 'string' ? [`    '${name}:--${option}') ${bashValue(about)} ;;`] : [],
+    ),
+  );
+  const known = allCommands().map(({ name, spec }) => {
+    const flags = optionsOf(spec).map(([option]) => `--${option}`);
+    const files = takesFiles(spec) ? 1 : 0;
+    return `    '${name}') options='${flags.join(' ')}' words='${wordsOf(spec).join(' ')}' files=${files} ;;`;
   });
   return `# Completion of longshore for bash: source <(longshore completion bash)
 _longshore() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]} command=\${COMP_WORDS[1]}
-  local options= words= files=0
+  local subcommands= options= words= files=0 at=2
   COMPREPLY=()
   # bash takes the = of --option=value for a word of its own.
   if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=\${COMP_WORDS[COMP_CWORD - 2]}; fi
   if ((COMP_CWORD == 1)); then
-    _longshore_words '${commands.map(({ name }) => name).join(' ')} --help --version'
+    _longshore_words '${topWords()}'
     return
+  fi
+  if [[ $command == help ]]; then
+    if ((COMP_CWORD == 2)); then
+      _longshore_words '${Object.keys(COMMANDS).join(' ')}'
+      return
+    fi
+    command=\${COMP_WORDS[2]} at=3
+  fi
+  case $command in
+${subcommands.join('\n')}
+  esac
+  if [[ -n $subcommands ]]; then
+    if ((COMP_CWORD == at)); then
+      _longshore_words "$subcommands --help"
+      return
+    fi
+    command="$command \${COMP_WORDS[at]}"
+    ((at++))
   fi
   case $command:$prev in
 ${values.join('\n')}
@@ -81,7 +85,7 @@ ${values.join('\n')}
 ${known.join('\n')}
   esac
   if [[ $cur == -* ]]; then _longshore_words "$options"
-  elif ((COMP_CWORD == 2)) && [[ -n $words ]]; then _longshore_words "$words"
+  elif ((COMP_CWORD == at)) && [[ -n $words ]]; then _longshore_words "$words"
   elif ((files)); then COMPREPLY=()
   else _longshore_words ''
   fi
@@ -96,57 +100,84 @@ complete -o default -F _longshore longshore
 }
 
 /** Where we offer nothing, bash offers files by default. */
-function bashValue({ values, path }: DescribedOption): string {
+function bashValue({ values, path }: Extract<OptionSpec, { readonly type: 'string' }>): string {
   if (path === 'directory') return 'compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- "$cur")); return';
   return path === 'file' ? 'return' : `_longshore_words '${(values ?? []).join(' ')}'; return`;
 }
 
 /** Completion for fish: one line per word and option. */
-export function fishCompletion(commands: readonly DescribedCommand[]): string {
-  const lines = commands.flatMap((command) => {
-    const { name, summary, words, files, options } = command;
-    const seen = `-n ${fishQuoted(`__fish_seen_subcommand_from ${name}`)}`;
-    const none = `__fish_seen_subcommand_from ${name}; and not __fish_seen_subcommand_from ${words.join(' ')}`;
+export function fishCompletion(): string {
+  const line = (condition: string, rest: string): string => `complete -c longshore -n ${fishQuoted(condition)} ${rest}`;
+  const seen = (...words: readonly string[]): string => `__fish_seen_subcommand_from ${words.join(' ')}`;
+  const word = (name: string, summary: string): string => `-a ${name} -d ${fishQuoted(summary)}`;
+  const top = Object.entries(COMMANDS).flatMap(([name, entry]) => [
+    line('__fish_use_subcommand', word(name, entry.summary)),
+    line(`${seen('help')}; and not ${seen(...Object.keys(COMMANDS).filter((one) => one !== 'help'))}`, `-a ${name}`),
+  ]);
+  const within = groups().flatMap(([name, { commands }]) => {
+    const none = `${seen(name)}; and not ${seen(...Object.keys(commands))}`;
+    return Object.entries(commands).map(([sub, { summary }]) => line(none, word(sub, summary)));
+  });
+  const commands = allCommands().flatMap(({ name, spec }) => {
+    const here = name
+      .split(' ')
+      .map((one) => seen(one))
+      .join('; and ');
     return [
-      `complete -c longshore -n __fish_use_subcommand -a ${name} -d ${fishQuoted(summary)}`,
-      ...(words.length > 0 ? [`complete -c longshore -n ${fishQuoted(none)} -a ${fishQuoted(words.join(' '))}`] : []),
-      ...(files ? [`complete -c longshore ${seen} -F`] : []),
-      ...options.map((option) => `complete -c longshore ${seen} -l ${option.name}${value(option)}`),
+      ...(wordsOf(spec).length > 0 ? [line(here, `-a ${fishQuoted(wordsOf(spec).join(' '))}`)] : []),
+      ...(takesFiles(spec) ? [line(here, '-F')] : []),
+      ...optionsOf(spec).map(([option, about]) =>
+        line(here, `-l ${option}${fishValue(about)} -d ${fishQuoted(about.what)}`),
+      ),
     ];
   });
   return `# Completion of longshore for fish: longshore completion fish | source
 complete -c longshore -f
-${lines.join('\n')}
+complete -c longshore -n __fish_use_subcommand -l help -d 'show help'
+complete -c longshore -n __fish_use_subcommand -l version -d 'print the version'
+${[...top, ...within, ...commands].join('\n')}
 `;
 }
 
-function value({ type, values, path }: DescribedOption): string {
-  if (type === 'boolean') return '';
-  if (path === 'directory') return " -x -a '(__fish_complete_directories)'";
-  if (path === 'file') return ' -r -F';
-  return values ? ` -x -a ${fishQuoted(values.join(' '))}` : ' -x';
+function fishValue(option: OptionSpec): string {
+  if (option.type === 'boolean') return '';
+  if (option.path === 'directory') return " -x -a '(__fish_complete_directories)'";
+  if (option.path === 'file') return ' -r -F';
+  return option.values ? ` -x -a ${fishQuoted(option.values.join(' '))}` : ' -x';
 }
 
 const fishQuoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
 /** Completion for zsh: passes each command's words to _arguments. */
-export function zshCompletion(commands: readonly DescribedCommand[]): string {
-  const described = commands.map(({ name, summary }) => `    ${zshQuoted(`${name}:${summary}`)}`);
-  const cases = commands.map(({ name, words, files, options }) => {
-    const specs = [
-      ...options.map(option),
-      ...(words.length > 0 ? [zshQuoted(`1:word:(${words.join(' ')})`)] : []),
-      ...(files ? [zshQuoted('*:file:_files')] : []),
-    ];
-    return `    ${name}) _arguments ${specs.join(' ')} ;;`;
+export function zshCompletion(): string {
+  const described = (entries: readonly (readonly [string, { readonly summary: string }])[]): string =>
+    entries.map(([name, { summary }]) => zshQuoted(`${name}:${summary}`)).join(' ');
+  const cases = Object.entries(COMMANDS).map(([name, entry]) => {
+    if (!isGroup(entry)) return `    ${name}) ${zshArguments({ name, spec: entry })} ;;`;
+    const inner = Object.entries(entry.commands).map(
+      ([word, spec]) => `        ${word}) ${zshArguments({ name: word, spec })} ;;`,
+    );
+    return `    ${name})
+      known=(${described(Object.entries(entry.commands))})
+      if ((CURRENT == 2)); then
+        _describe -t commands command known
+        return
+      fi
+      shift words
+      ((CURRENT--))
+      case $words[1] in
+${inner.join('\n')}
+      esac ;;`;
   });
   return `#compdef longshore
 # Completion of longshore for zsh: source <(longshore completion zsh), or a file _longshore in a folder of $fpath.
 _longshore() {
   local -a known
-  known=(
-${described.join('\n')}
-  )
+  known=(${described(Object.entries(COMMANDS))})
+  if ((CURRENT > 2)) && [[ $words[2] == help ]]; then
+    shift words
+    ((CURRENT--))
+  fi
   if ((CURRENT == 2)); then
     _describe -t commands command known
     return
@@ -161,12 +192,21 @@ if [[ $funcstack[1] == _longshore ]]; then _longshore "$@"; else compdef _longsh
 `;
 }
 
-function option({ name, type, multiple, values, path }: DescribedOption): string {
-  const again = multiple ? '*' : '';
-  if (type === 'boolean') return zshQuoted(`${again}--${name}`);
+function zshArguments({ spec }: NamedCommand): string {
+  const places = Object.entries(spec.arguments).map(([name, { values, path, many }], at) => {
+    const action = values ? `(${values.join(' ')})` : path === undefined ? ' ' : '_files';
+    return zshQuoted(`${many ? '*' : at + 1}:${argumentName(name)}:${action}`);
+  });
+  return ['_arguments', ...optionsOf(spec).map(zshOption), ...places].join(' ');
+}
+
+function zshOption([name, option]: readonly [string, OptionSpec]): string {
+  const what = option.what.replaceAll(/[[\]\\]/g, '\\$&');
+  if (option.type === 'boolean') return zshQuoted(`--${name}[${what}]`);
+  const { value, values, path, multiple } = option;
   const action =
     path === 'directory' ? '_files -/' : path === 'file' ? '_files' : values ? `(${values.join(' ')})` : ' ';
-  return zshQuoted(`${again}--${name}=:${name}:${action}`);
+  return zshQuoted(`${multiple ? '*' : ''}--${name}=[${what}]:${value}:${action}`);
 }
 
 const zshQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

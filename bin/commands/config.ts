@@ -1,4 +1,4 @@
-// `longshore config check FILE | schema | reference | print FILE`.
+// `longshore config check FILE`, `config print FILE`, `config schema` and `config reference`.
 
 import { sharedDataSchemas } from '../../config/configuration.ts';
 import { loadConfiguration } from '../../config/load.ts';
@@ -6,37 +6,23 @@ import { jsonSchema, printDocument, reference, shownDocument } from '../../confi
 import { ROOT_SCHEMA } from '../../config/schema/root.ts';
 import { formatFault } from '../../config/validate.ts';
 import { namedFileFindings } from '../../config/warnings.ts';
-import { oneOf, parse } from '../cli/arguments.ts';
-import { type Command, type CommandIo, EXIT, type ExitCode, UsageError } from '../cli/command.ts';
+import { implement } from '../cli/arguments.ts';
+import { type Command, type CommandIo, EXIT } from '../cli/command.ts';
 import { jsonDocument } from '../cli/terminal/text.ts';
+import { CONFIG_CHECK, CONFIG_PRINT, CONFIG_REFERENCE, CONFIG_SCHEMA } from '../cli/tree/machine.ts';
 
-const WORDS = ['check', 'schema', 'reference', 'print'] as const;
-const OPTIONS = { json: { type: 'boolean' } } as const;
+export const schema: Command = implement(CONFIG_SCHEMA, async (_call, io) => {
+  io.out(`${JSON.stringify(jsonSchema(), null, 2)}\n`);
+  return EXIT.ok;
+});
 
-export const config: Command = {
-  name: 'config',
-  usage:
-    'longshore config check FILE [--json] | longshore config schema | longshore config reference | longshore config print FILE [--json]',
-  options: OPTIONS,
-  words: WORDS,
-  files: true,
-  async run(args, io) {
-    const { values, positionals } = parse(args, OPTIONS);
-    const [verb, file, ...rest] = positionals;
-    if (verb === undefined) throw new UsageError(`expected one of ${WORDS.join(', ')}`);
-    const word = oneOf('', verb, WORDS);
-    if (word === 'schema' || word === 'reference') {
-      if (file !== undefined) throw new UsageError(`${word} takes no FILE`);
-      io.out(word === 'schema' ? `${JSON.stringify(jsonSchema(), null, 2)}\n` : reference(ROOT_SCHEMA));
-      return EXIT.ok;
-    }
-    if (file === undefined || rest.length > 0) throw new UsageError(`${word} needs one FILE`);
-    return await (word === 'check' ? check : print)(file, values.json === true, io);
-  },
-};
+export const printReference: Command = implement(CONFIG_REFERENCE, async (_call, io) => {
+  io.out(reference(ROOT_SCHEMA));
+  return EXIT.ok;
+});
 
 /** Loads the file and checks that the files and programs that it names exist. */
-async function check(file: string, asJson: boolean, io: CommandIo): Promise<ExitCode> {
+export const check: Command = implement(CONFIG_CHECK, async ({ values: { json: asJson }, args: { file } }, io) => {
   const loaded = await load(file, io, true, asJson);
   if (asJson) {
     const { faults, warnings } = loaded.ok ? { ...loaded, faults: [] } : { ...loaded, warnings: [] };
@@ -59,14 +45,14 @@ async function check(file: string, asJson: boolean, io: CommandIo): Promise<Exit
       `${shared.targets.join(', ')} share the data schema ${shared.schema} of ${shared.database}: a dataset's rows are stored there once\n`,
     );
   return EXIT.ok;
-}
+});
 
-async function print(file: string, asJson: boolean, io: CommandIo): Promise<ExitCode> {
+export const print: Command = implement(CONFIG_PRINT, async ({ values: { json: asJson }, args: { file } }, io) => {
   const loaded = await load(file, io, false, false);
   if (!loaded.ok) return EXIT.configuration;
   io.out(asJson ? jsonDocument(shownDocument(loaded.document)) : printDocument(loaded.document));
   return EXIT.ok;
-}
+});
 
 /** Prints faults and warnings to standard error, unless `silent`. */
 async function load(file: string, io: CommandIo, withFiles: boolean, silent: boolean) {

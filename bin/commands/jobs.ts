@@ -1,41 +1,29 @@
 // `longshore jobs`: prints how many jobs each lane has, then the jobs, oldest first.
 
-import { LANES } from '../../engine/model/event.ts';
 import { JOB_STATES } from '../../engine/ports/jobs.ts';
-import { parse, parseOptions } from '../cli/arguments.ts';
+import { implement } from '../cli/arguments.ts';
 import type { JobsReport, ReportedJob } from '../cli/client/admin-client.ts';
-import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../cli/client/client-options.ts';
+import { openAdminClient } from '../cli/client/client-options.ts';
 import { type Command, type CommandIo, EXIT, UsageError } from '../cli/command.ts';
 import { table } from '../cli/terminal/table.ts';
 import { duration, jsonDocument, jsonLine } from '../cli/terminal/text.ts';
-
-const OPTIONS = {
-  ...ADMIN_OPTIONS,
-  lane: { type: 'string', values: LANES },
-  state: { type: 'string', values: JOB_STATES },
-} as const;
+import { JOBS, RETRY } from '../cli/tree/administration.ts';
 
 /** The maximum that the server returns at once. To see more dead jobs than this, filter by lane. */
 const LIMIT = 1_000;
 
-export const jobs: Command = {
-  name: 'jobs',
-  usage: `longshore jobs [--lane ${LANES.join('|')}] [--state ${JOB_STATES.join('|')}]  ${ADMIN_USAGE}`,
-  options: OPTIONS,
-  async run(args, io) {
-    const values = parseOptions('jobs', args, OPTIONS);
-    const query = {
-      ...(values.lane === undefined ? {} : { lane: values.lane }),
-      ...(values.state === undefined ? {} : { state: values.state }),
-      limit: LIMIT,
-    };
-    const report = await (await openAdminClient(values, io)).jobs(query, io.signal);
-    io.out(values.json ? jsonDocument(report) : describe(report, io));
-    const { count, total } = report.meta;
-    if (count < total) io.err(`the first ${count} of ${total} jobs; use --lane and --state to narrow the list\n`);
-    return EXIT.ok;
-  },
-};
+export const jobs: Command = implement(JOBS, async ({ values }, io) => {
+  const query = {
+    ...(values.lane === undefined ? {} : { lane: values.lane }),
+    ...(values.state === undefined ? {} : { state: values.state }),
+    limit: LIMIT,
+  };
+  const report = await (await openAdminClient(values, io)).jobs(query, io.signal);
+  io.out(values.json ? jsonDocument(report) : describe(report, io));
+  const { count, total } = report.meta;
+  if (count < total) io.err(`the first ${count} of ${total} jobs; use --lane and --state to narrow the list\n`);
+  return EXIT.ok;
+});
 
 const LANE_COLUMNS = [
   { head: 'lane' },
@@ -66,21 +54,14 @@ const row = ({ id, lane, state, datasetId, owner, created, attempts, message }: 
   [id, lane, state, datasetId, owner, created, attempts, message ?? ''] as const;
 
 /** `longshore retry ID`: retries a delayed or dead job. */
-export const retry: Command = {
-  name: 'retry',
-  usage: `longshore retry ID  ${ADMIN_USAGE}`,
-  options: ADMIN_OPTIONS,
-  async run(args, io) {
-    const { values, positionals } = parse(args, ADMIN_OPTIONS);
-    const id = jobId(positionals);
-    const retried = await (await openAdminClient(values, io)).retry(id, io.signal);
-    io.out(values.json ? jsonLine(retried) : `job ${retried.id} ${retried.state}\n`);
-    return EXIT.ok;
-  },
-};
+export const retry: Command = implement(RETRY, async ({ values, args: { job } }, io) => {
+  const id = jobId(job);
+  const retried = await (await openAdminClient(values, io)).retry(id, io.signal);
+  io.out(values.json ? jsonLine(retried) : `job ${retried.id} ${retried.state}\n`);
+  return EXIT.ok;
+});
 
-function jobId([text, ...more]: readonly string[]): number {
-  if (text === undefined || more.length > 0) throw new UsageError('expected one job ID; `longshore jobs` lists them');
+function jobId(text: string): number {
   const id = Number(text);
   if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(id))
     throw new UsageError(

@@ -12,59 +12,37 @@ import {
 import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
-import { parse } from '../cli/arguments.ts';
+import { implement } from '../cli/arguments.ts';
 import { type ShowValues, showProgress } from '../cli/client/transfer.ts';
 import { type Command, type CommandIo, EXIT, UsageError } from '../cli/command.ts';
 import { loadConfig } from '../cli/load-config.ts';
 import { jsonLine } from '../cli/terminal/text.ts';
+import { MIGRATE, MIGRATE_TARGET } from '../cli/tree/machine.ts';
 import { accessConnection } from '../compose/access-database.ts';
 import { cacheConnection, openDirectory, reportConnection, targetConnection } from '../compose/databases.ts';
 
-const OPTIONS = {
-  config: { type: 'string', path: 'file' },
-  json: { type: 'boolean' },
-  quiet: { type: 'boolean' },
-} as const;
+export const migrateCommand: Command = implement(MIGRATE, async ({ values }, io) => {
+  const { installer, report, access } = await loadConfig(values.config, io);
+  await apply('cache database', cacheConnection(installer.cacheDb), await cacheMigrations(), values, io);
+  if (report)
+    await apply('report database', reportConnection({ report, installer }), await reportMigrations(), values, io);
+  if (access)
+    await apply('access database', accessConnection({ access, installer }), await accessMigrations(), values, io);
+  return EXIT.ok;
+});
 
-export const migrateCommand: Command = {
-  name: 'migrate',
-  usage: 'longshore migrate --config FILE [--json] [--quiet]',
-  options: OPTIONS,
-  async run(args, io) {
-    const { values, positionals } = parse(args, OPTIONS);
-    if (values.config === undefined || positionals.length > 0)
-      throw new UsageError('expected --config FILE and no other arguments');
-    const { installer, report, access } = await loadConfig(values.config, io);
-    await apply('cache database', cacheConnection(installer.cacheDb), await cacheMigrations(), values, io);
-    if (report)
-      await apply('report database', reportConnection({ report, installer }), await reportMigrations(), values, io);
-    if (access)
-      await apply('access database', accessConnection({ access, installer }), await accessMigrations(), values, io);
-    return EXIT.ok;
-  },
-};
-
-export const migrateTargetCommand: Command = {
-  name: 'migrate-target',
-  usage: 'longshore migrate-target ID --config FILE [--json] [--quiet]',
-  options: OPTIONS,
-  async run(args, io) {
-    const { values, positionals } = parse(args, OPTIONS);
-    const [id, ...rest] = positionals;
-    if (values.config === undefined || id === undefined || rest.length > 0)
-      throw new UsageError('expected one target ID and --config FILE');
-    const { installer } = await loadConfig(values.config, io);
-    const target = installer.installTargets.find((one) => one.targetId === id);
-    if (!target) {
-      const known = installer.installTargets.map((one) => one.targetId).join(', ');
-      throw new UsageError(`'${id}' is not an enabled install target; expected one of: ${known}`);
-    }
-    const directory = await openDirectory(installer.ldap, silentLogger());
-    const connection = await targetConnection(target.targetId, target.controlDb, directory, io.signal);
-    await apply(`target ${id}`, connection, await controlMigrations(), values, io);
-    return EXIT.ok;
-  },
-};
+export const migrateTargetCommand: Command = implement(MIGRATE_TARGET, async ({ values, args: { target: id } }, io) => {
+  const { installer } = await loadConfig(values.config, io);
+  const target = installer.installTargets.find((one) => one.targetId === id);
+  if (!target) {
+    const known = installer.installTargets.map((one) => one.targetId).join(', ');
+    throw new UsageError(`'${id}' is not an enabled install target; expected one of: ${known}`);
+  }
+  const directory = await openDirectory(installer.ldap, silentLogger());
+  const connection = await targetConnection(target.targetId, target.controlDb, directory, io.signal);
+  await apply(`target ${id}`, connection, await controlMigrations(), values, io);
+  return EXIT.ok;
+});
 
 async function apply(
   what: string,

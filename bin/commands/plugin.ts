@@ -15,8 +15,9 @@ import { Supervisor } from '../../engine/runtime/supervisor.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
 import { AuditTrail } from '../../http/kernel/pipeline/audit-trail.ts';
-import { parse } from '../cli/arguments.ts';
+import { implement } from '../cli/arguments.ts';
 import { type Command, ConfigurationError, EXIT, UsageError } from '../cli/command.ts';
+import { PLUGIN } from '../cli/tree/servers.ts';
 import { demandAddresses } from '../compose/listeners.ts';
 import { pluginHost } from '../compose/plugin-host.ts';
 import { Reloading, type SettingsApplier } from '../compose/reloading.ts';
@@ -24,7 +25,6 @@ import { tellReady, tunedBySignals } from '../compose/tuning-signals.ts';
 import { diskWatch, writtenFolders } from '../compose/watch-dependencies.ts';
 import { workerThreads } from '../compose/worker-threads.ts';
 
-const OPTIONS = { config: { type: 'string', path: 'file' }, id: { type: 'string' } } as const;
 /**
  * A plugin's machine needs only the passwords of the data databases. Other sections, and control databases, are not even read.
  */
@@ -44,99 +44,90 @@ export const OF_PLUGIN_HOST = {
   leaveOut: ['controlDb'],
 } as const;
 
-export const plugin: Command = {
-  name: 'plugin',
-  usage: 'longshore plugin --config FILE --id KEY',
-  options: OPTIONS,
-  async run(args, io) {
-    const { values, positionals } = parse(args, OPTIONS);
-    const { config, id } = values;
-    if (config === undefined || id === undefined || positionals.length > 0)
-      throw new UsageError('expected --config FILE and --id KEY, and no other arguments');
-    const load = () => loadConfiguration(config, { env: io.env, ...OF_PLUGIN_HOST });
-    const loaded = await load();
-    if (!loaded.ok) throw new ConfigurationError(loaded.faults.map(formatFault).join('\n'));
-    const { containerCore, installer, pluginHost: own } = loaded.configuration;
-    const entry = installer.plugins[id];
-    if (!entry) throw new UsageError(`--id '${id}': expected one of ${Object.keys(installer.plugins).join(', ')}`);
+export const plugin: Command = implement(PLUGIN, async ({ values: { config, id } }, io) => {
+  const load = () => loadConfiguration(config, { env: io.env, ...OF_PLUGIN_HOST });
+  const loaded = await load();
+  if (!loaded.ok) throw new ConfigurationError(loaded.faults.map(formatFault).join('\n'));
+  const { containerCore, installer, pluginHost: own } = loaded.configuration;
+  const entry = installer.plugins[id];
+  if (!entry) throw new UsageError(`--id '${id}': expected one of ${Object.keys(installer.plugins).join(', ')}`);
 
-    const clock = systemClock;
-    const threshold = new LogThreshold(containerCore.log.level);
-    const log = createLogger({ level: threshold, to: { fd: 1 } });
-    // Of the live settings, a plugin host has only the log level: timeouts are up to its callers.
-    const level: SettingsApplier<typeof loaded.configuration> = {
-      apply: (kinds, next) => void (kinds.has('log-level') && threshold.set(next.containerCore.log.level)),
-    };
-    const settings = new Reloading({ file: config, document: loaded.document, load }, level, threshold, clock, log);
-    using signals = tunedBySignals(settings, log, io.signal);
-    const { signal } = signals;
-    signal.addEventListener('abort', () => settings.end(), { once: true });
-    const metrics = new Metrics();
-    await using scope = new Scope({ clock, log });
-    scope.use('process metrics', observeProcess(metrics, clock));
-    const threads = workerThreads({ store: undefined, plugins: [] }, { clock, log, metrics });
-    let ready = false;
-    // A plugin host has no database of its own.
-    const trail = scope.use(
-      'audit trail',
-      new AuditTrail({ table: undefined, clock, log: log.child({ actor: 'audit' }), metrics }),
-    );
-    const scratch = workspace(config, id);
-    const section = own ? { pluginHost: own } : {};
-    const address = { host: own?.bindHost ?? containerCore.http.bindHost, port: entry.server.port };
-    await demandAddresses([{ name: 'pluginHost', ...address }]);
-    const folders = writtenFolders({ installer, ...section }, [id], scratch);
-    const { floor, floorSize } = containerCore.disk;
-    const room = new DiskFloor({ folders, floorPercent: floor, floorBytes: floorSize, clock, log });
-    const host = await pluginHost(
-      { containerCore, installer, ...section },
+  const clock = systemClock;
+  const threshold = new LogThreshold(containerCore.log.level);
+  const log = createLogger({ level: threshold, to: { fd: 1 } });
+  // Of the live settings, a plugin host has only the log level: timeouts are up to its callers.
+  const level: SettingsApplier<typeof loaded.configuration> = {
+    apply: (kinds, next) => void (kinds.has('log-level') && threshold.set(next.containerCore.log.level)),
+  };
+  const settings = new Reloading({ file: config, document: loaded.document, load }, level, threshold, clock, log);
+  using signals = tunedBySignals(settings, log, io.signal);
+  const { signal } = signals;
+  signal.addEventListener('abort', () => settings.end(), { once: true });
+  const metrics = new Metrics();
+  await using scope = new Scope({ clock, log });
+  scope.use('process metrics', observeProcess(metrics, clock));
+  const threads = workerThreads({ store: undefined, plugins: [] }, { clock, log, metrics });
+  let ready = false;
+  // A plugin host has no database of its own.
+  const trail = scope.use(
+    'audit trail',
+    new AuditTrail({ table: undefined, clock, log: log.child({ actor: 'audit' }), metrics }),
+  );
+  const scratch = workspace(config, id);
+  const section = own ? { pluginHost: own } : {};
+  const address = { host: own?.bindHost ?? containerCore.http.bindHost, port: entry.server.port };
+  await demandAddresses([{ name: 'pluginHost', ...address }]);
+  const folders = writtenFolders({ installer, ...section }, [id], scratch);
+  const { floor, floorSize } = containerCore.disk;
+  const room = new DiskFloor({ folders, floorPercent: floor, floorBytes: floorSize, clock, log });
+  const host = await pluginHost(
+    { containerCore, installer, ...section },
+    {
+      plugins: [id],
+      ...address,
+      env: io.env,
+      workspace: own?.workspace ?? scratch,
+    },
+    threads.archives,
+    { clock, log, metrics, ready: () => ready, room, trail },
+    scope,
+  );
+  const disks = diskWatch(folders, { clock, log, metrics });
+  const tree = new Supervisor({
+    name: 'longshore-plugin',
+    clock,
+    log,
+    metrics,
+    children: [threads.spec, host.spec, disks],
+  });
+  try {
+    await tree.start(signal);
+    settings.started();
+    ready = true;
+    log.info({ url: host.url(), plugin: id }, 'ready');
+    await tellReady(io.env, log, signal);
+    await unlessAborted(tree.broken, signal);
+    return EXIT.failed;
+  } catch (error) {
+    if (signal.aborted) return EXIT.ok;
+    throw error;
+  } finally {
+    await shutDown(
       {
-        plugins: [id],
-        ...address,
-        env: io.env,
-        workspace: own?.workspace ?? scratch,
-      },
-      threads.archives,
-      { clock, log, metrics, ready: () => ready, room, trail },
-      scope,
-    );
-    const disks = diskWatch(folders, { clock, log, metrics });
-    const tree = new Supervisor({
-      name: 'longshore-plugin',
-      clock,
-      log,
-      metrics,
-      children: [threads.spec, host.spec, disks],
-    });
-    try {
-      await tree.start(signal);
-      settings.started();
-      ready = true;
-      log.info({ url: host.url(), plugin: id }, 'ready');
-      await tellReady(io.env, log, signal);
-      await unlessAborted(tree.broken, signal);
-      return EXIT.failed;
-    } catch (error) {
-      if (signal.aborted) return EXIT.ok;
-      throw error;
-    } finally {
-      await shutDown(
-        {
-          process,
-          child: tree,
-          graceMs: containerCore.shutdownGraceMs,
-          unready: () => {
-            ready = false;
-          },
-          close: () => scope[Symbol.asyncDispose](),
-          clock,
-          log,
+        process,
+        child: tree,
+        graceMs: containerCore.shutdownGraceMs,
+        unready: () => {
+          ready = false;
         },
-        signal.aborted ? EXIT.ok : EXIT.failed,
-      );
-    }
-  },
-};
+        close: () => scope[Symbol.asyncDispose](),
+        clock,
+        log,
+      },
+      signal.aborted ? EXIT.ok : EXIT.failed,
+    );
+  }
+});
 
 /** The same path at each start, so that the next start finds and kills scripts that a killed host left running. */
 function workspace(config: string, id: string): string {

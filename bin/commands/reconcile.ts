@@ -3,44 +3,37 @@
 import { parseDuration } from '../../engine/runtime/duration.ts';
 import { Failure } from '../../engine/runtime/failure.ts';
 import { type Clock, systemClock } from '../../engine/runtime/time.ts';
-import { parseOptions } from '../cli/arguments.ts';
+import { implement } from '../cli/arguments.ts';
 import type { PruneRun, ReconcileRun, ReportedRun, ReportedRuns } from '../cli/client/admin-client.ts';
-import { ADMIN_OPTIONS, ADMIN_USAGE, openAdminClient } from '../cli/client/client-options.ts';
+import { openAdminClient } from '../cli/client/client-options.ts';
 import { showProgress } from '../cli/client/transfer.ts';
 import { type Command, EXIT, UsageError } from '../cli/command.ts';
 import { listing } from '../cli/terminal/table.ts';
 import { jsonDocument, jsonLine, oneLine } from '../cli/terminal/text.ts';
+import { PRUNE, RECONCILE } from '../cli/tree/administration.ts';
 
-const OPTIONS = { ...ADMIN_OPTIONS, 'allow-deletes': { type: 'boolean' }, wait: { type: 'boolean' } } as const;
-
-export const reconcile: Command = {
-  name: 'reconcile',
-  usage: `longshore reconcile [--allow-deletes] [--wait]  ${ADMIN_USAGE}`,
-  options: OPTIONS,
-  async run(args, io) {
-    const values = parseOptions('reconcile', args, OPTIONS);
-    const client = await openAdminClient(values, io);
-    const start = (signal: AbortSignal) => client.reconcile(values['allow-deletes'] === true, signal);
-    if (!values.wait) {
-      const started = await start(io.signal);
-      io.out(values.json ? jsonLine(started) : 'reconciliation started\n');
-      return EXIT.ok;
-    }
-    const order = { start, runs: (signal: AbortSignal) => client.reconcileRuns(signal) };
-    using progress = showProgress({ label: 'reconciling', unit: 'datasets' }, values, io, systemClock);
-    // The total is known only at the end; until then we assume that it is the same as in the last run.
-    const tell = ({ listed }: ReconcileRun, before: ReconcileRun | undefined): void =>
-      progress.at(listed, before && Math.max(before.listed, listed));
-    const report = await runToItsEnd(order, tell, systemClock, io.signal);
-    progress.at(report.listed, report.listed);
-    progress.finish();
-    io.out(values.json ? jsonDocument(report) : listing(describe(report), io.outTerminal));
-    if (report.failure !== undefined) io.err(`the run ended early: ${oneLine(report.failure)}\n`);
-    if (report.braked !== undefined)
-      io.err(`deletes were withheld (use --allow-deletes to perform them): ${oneLine(report.braked)}\n`);
-    return report.failure === undefined && report.braked === undefined ? EXIT.ok : EXIT.failed;
-  },
-};
+export const reconcile: Command = implement(RECONCILE, async ({ values }, io) => {
+  const client = await openAdminClient(values, io);
+  const start = (signal: AbortSignal) => client.reconcile(values['allow-deletes'], signal);
+  if (!values.wait) {
+    const started = await start(io.signal);
+    io.out(values.json ? jsonLine(started) : 'reconciliation started\n');
+    return EXIT.ok;
+  }
+  const order = { start, runs: (signal: AbortSignal) => client.reconcileRuns(signal) };
+  using progress = showProgress({ label: 'reconciling', unit: 'datasets' }, values, io, systemClock);
+  // The total is known only at the end; until then we assume that it is the same as in the last run.
+  const tell = ({ listed }: ReconcileRun, before: ReconcileRun | undefined): void =>
+    progress.at(listed, before && Math.max(before.listed, listed));
+  const report = await runToItsEnd(order, tell, systemClock, io.signal);
+  progress.at(report.listed, report.listed);
+  progress.finish();
+  io.out(values.json ? jsonDocument(report) : listing(describe(report), io.outTerminal));
+  if (report.failure !== undefined) io.err(`the run ended early: ${oneLine(report.failure)}\n`);
+  if (report.braked !== undefined)
+    io.err(`deletes were withheld (use --allow-deletes to perform them): ${oneLine(report.braked)}\n`);
+  return report.failure === undefined && report.braked === undefined ? EXIT.ok : EXIT.failed;
+});
 
 function describe(report: ReconcileRun): readonly (readonly [string, string | number])[] {
   const absent = Object.entries(report.absent).map(([database, count]) => `${database} ${count}`);
@@ -57,35 +50,27 @@ function describe(report: ReconcileRun): readonly (readonly [string, string | nu
 
 // `longshore prune`: permanently removes datasets that were deleted or superseded long enough ago.
 
-const PRUNE_OPTIONS = { ...ADMIN_OPTIONS, 'age-cutoff': { type: 'string' }, wait: { type: 'boolean' } } as const;
-
-export const prune: Command = {
-  name: 'prune',
-  usage: `longshore prune [--age-cutoff DURATION|DATE] [--wait]  ${ADMIN_USAGE}`,
-  options: PRUNE_OPTIONS,
-  async run(args, io) {
-    const values = parseOptions('prune', args, PRUNE_OPTIONS);
-    const ageCutoff = values['age-cutoff'];
-    // The server checks whether the date exists.
-    if (ageCutoff !== undefined && parseDuration(ageCutoff) === undefined && !/^\d{4}-\d\d-\d\d/.test(ageCutoff))
-      throw new UsageError(`--age-cutoff '${ageCutoff}': must be a duration such as 30d, or a date such as 2026-01-31`);
-    const client = await openAdminClient(values, io);
-    const start = (signal: AbortSignal) => client.prune(ageCutoff, signal);
-    if (!values.wait) {
-      const started = await start(io.signal);
-      io.out(values.json ? jsonLine(started) : 'pruning started\n');
-      return EXIT.ok;
-    }
-    const order = { start, runs: (signal: AbortSignal) => client.pruneRuns(signal) };
-    using progress = showProgress({ label: 'pruning', unit: 'datasets' }, values, io, systemClock);
-    const tell = (run: PruneRun): void => progress.at(run.pruned + run.trimmed + run.failures);
-    const report = await runToItsEnd(order, tell, systemClock, io.signal);
-    progress.finish();
-    io.out(values.json ? jsonDocument(report) : listing(describePrune(report), io.outTerminal));
-    if (report.failure !== undefined) io.err(`the run ended early: ${oneLine(report.failure)}\n`);
-    return report.failure === undefined && report.failures === 0 ? EXIT.ok : EXIT.failed;
-  },
-};
+export const prune: Command = implement(PRUNE, async ({ values }, io) => {
+  const ageCutoff = values['age-cutoff'];
+  // The server checks whether the date exists.
+  if (ageCutoff !== undefined && parseDuration(ageCutoff) === undefined && !/^\d{4}-\d\d-\d\d/.test(ageCutoff))
+    throw new UsageError(`--age-cutoff '${ageCutoff}': must be a duration such as 30d, or a date such as 2026-01-31`);
+  const client = await openAdminClient(values, io);
+  const start = (signal: AbortSignal) => client.prune(ageCutoff, signal);
+  if (!values.wait) {
+    const started = await start(io.signal);
+    io.out(values.json ? jsonLine(started) : 'pruning started\n');
+    return EXIT.ok;
+  }
+  const order = { start, runs: (signal: AbortSignal) => client.pruneRuns(signal) };
+  using progress = showProgress({ label: 'pruning', unit: 'datasets' }, values, io, systemClock);
+  const tell = (run: PruneRun): void => progress.at(run.pruned + run.trimmed + run.failures);
+  const report = await runToItsEnd(order, tell, systemClock, io.signal);
+  progress.finish();
+  io.out(values.json ? jsonDocument(report) : listing(describePrune(report), io.outTerminal));
+  if (report.failure !== undefined) io.err(`the run ended early: ${oneLine(report.failure)}\n`);
+  return report.failure === undefined && report.failures === 0 ? EXIT.ok : EXIT.failed;
+});
 
 function describePrune(report: PruneRun): readonly (readonly [string, string | number])[] {
   const skipped = Object.entries(report.skipped).map(([reason, count]) => `${reason} ${count}`);

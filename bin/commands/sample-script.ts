@@ -3,13 +3,10 @@
 // goes to the owner of the dataset, standard error to the operator.
 
 import { runSample, scriptOf } from '../../config/samples/run-sample.ts';
-import { type Command, EXIT, UsageError } from '../cli/command.ts';
+import { EXIT, type InternalCommand, UsageError } from '../cli/command.ts';
 import { SampleDatabases } from '../compose/sample-databases.ts';
 
-export const sampleScript: Command = {
-  name: 'sample-script',
-  usage: 'longshore sample-script NAME KIND ARG..',
-  options: {},
+export const sampleScript: InternalCommand = {
   async run(args, io) {
     const script = scriptOf(args);
     if (typeof script === 'string') throw new UsageError(script);
@@ -25,10 +22,7 @@ export const sampleScript: Command = {
   },
 };
 
-export const sampleScripts: Command = {
-  name: 'sample-scripts',
-  usage: 'longshore sample-scripts DIR REQUEST..',
-  options: {},
+export const sampleScripts: InternalCommand = {
   async run([dir = '', ...requests], io) {
     const [{ SampleCalls }, { systemClock }] = await Promise.all([
       import('../compose/sample-calls.ts'),

@@ -5,44 +5,35 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createLogger, LogThreshold } from '../../engine/runtime/log.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
-import { parse } from '../cli/arguments.ts';
-import { type Command, EXIT, UsageError } from '../cli/command.ts';
+import { implement } from '../cli/arguments.ts';
+import { type Command, EXIT } from '../cli/command.ts';
 import { loadConfigFile } from '../cli/load-config.ts';
+import { SERVE } from '../cli/tree/servers.ts';
 import { runService } from '../compose/run-service.ts';
 import { tellReady } from '../compose/tuning-signals.ts';
 
-const OPTIONS = { config: { type: 'string', path: 'file' } } as const;
-
-export const serve: Command = {
-  name: 'serve',
-  usage: 'longshore serve --config FILE',
-  options: OPTIONS,
-  async run(args, io) {
-    const { values, positionals } = parse(args, OPTIONS);
-    if (values.config === undefined || positionals.length > 0)
-      throw new UsageError('expected --config FILE and no other arguments');
-    const { configuration, source } = await loadConfigFile(values.config, io);
-    const threshold = new LogThreshold(configuration.containerCore.log.level);
-    const log = createLogger({ level: threshold, to: { fd: 1 } });
-    const ended = await runService(
-      {
-        configuration,
-        source,
-        threshold,
-        clock: systemClock,
-        log,
-        env: io.env,
-        scratchDir: scratchDir(values.config, configuration.containerCore.ports.installer),
-        ready: async (addresses, signal) => {
-          log.info({ ...addresses }, 'ready');
-          await tellReady(io.env, log, signal);
-        },
+export const serve: Command = implement(SERVE, async ({ values }, io) => {
+  const { configuration, source } = await loadConfigFile(values.config, io);
+  const threshold = new LogThreshold(configuration.containerCore.log.level);
+  const log = createLogger({ level: threshold, to: { fd: 1 } });
+  const ended = await runService(
+    {
+      configuration,
+      source,
+      threshold,
+      clock: systemClock,
+      log,
+      env: io.env,
+      scratchDir: scratchDir(values.config, configuration.containerCore.ports.installer),
+      ready: async (addresses, signal) => {
+        log.info({ ...addresses }, 'ready');
+        await tellReady(io.env, log, signal);
       },
-      io.signal,
-    );
-    return ended === 'stopped' ? EXIT.ok : EXIT.failed;
-  },
-};
+    },
+    io.signal,
+  );
+  return ended === 'stopped' ? EXIT.ok : EXIT.failed;
+});
 
 /**
  * The same path at each start, so that the next start finds and kills what a killed process left running. The port separates

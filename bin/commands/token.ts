@@ -1,47 +1,29 @@
 // `longshore token`: prints one bearer token of the local issuer.
 
 import { parseUserId } from '../../engine/model/ids.ts';
-import { parse } from '../cli/arguments.ts';
+import { implement } from '../cli/arguments.ts';
 import { type Command, ConfigurationError, EXIT, UsageError } from '../cli/command.ts';
 import { loadConfig } from '../cli/load-config.ts';
 import { localToken } from '../cli/local-token.ts';
 import { jsonLine } from '../cli/terminal/text.ts';
+import { TOKEN } from '../cli/tree/machine.ts';
 import { dataDir, defaultDataPath } from '../compose/data-dir.ts';
 
-const OPTIONS = {
-  data: { type: 'string', path: 'directory' },
-  config: { type: 'string', path: 'file' },
-  user: { type: 'string' },
-  guest: { type: 'boolean', default: false },
-  'given-name': { type: 'string' },
-  'family-name': { type: 'string' },
-  email: { type: 'string' },
-  json: { type: 'boolean' },
-} as const;
-
-export const token: Command = {
-  name: 'token',
-  usage:
-    'longshore token --data DIR | --config FILE  --user N [--guest] [--given-name ..] [--family-name ..] [--email ..] [--json]',
-  options: OPTIONS,
-  async run(args, io) {
-    const { values, positionals } = parse(args, OPTIONS);
-    if (positionals.length > 0) throw new UsageError(`'${positionals[0]}' is not expected here`);
-    if (values.user === undefined || parseUserId(values.user) === undefined)
-      throw new UsageError(`--user '${values.user ?? ''}': must be a user id from 1 to 9223372036854776000`);
-    const issuer = values.config === undefined ? localIssuer(values.data) : await configuredIssuer(values.config, io);
-    const subject = {
-      user: values.user,
-      guest: values.guest,
-      givenName: values['given-name'],
-      familyName: values['family-name'],
-      email: values.email,
-    };
-    const printed = await localToken(issuer, subject);
-    io.out(values.json ? jsonLine({ token: printed }) : `${printed}\n`);
-    return EXIT.ok;
-  },
-};
+export const token: Command = implement(TOKEN, async ({ values }, io) => {
+  if (parseUserId(values.user) === undefined)
+    throw new UsageError(`--user '${values.user}': must be a user id from 1 to 9223372036854776000`);
+  const issuer = values.config === undefined ? localIssuer(values.data) : await configuredIssuer(values.config, io);
+  const subject = {
+    user: values.user,
+    guest: values.guest,
+    givenName: values['given-name'],
+    familyName: values['family-name'],
+    email: values.email,
+  };
+  const printed = await localToken(issuer, subject);
+  io.out(values.json ? jsonLine({ token: printed }) : `${printed}\n`);
+  return EXIT.ok;
+});
 
 function localIssuer(data: string | undefined): Parameters<typeof localToken>[0] {
   return { tokenKey: dataDir(data ?? defaultDataPath(process.getuid?.())).tokenKey };

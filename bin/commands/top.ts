@@ -3,34 +3,27 @@
 
 import { aborted, Failure, messageOf } from '../../engine/runtime/failure.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
-import { parseOptions } from '../cli/arguments.ts';
-import { ADMIN_OPTIONS, ADMIN_USAGE, adminAccess } from '../cli/client/client-options.ts';
+import { implement } from '../cli/arguments.ts';
+import { adminAccess } from '../cli/client/client-options.ts';
 import { type Command, type CommandIo, EXIT, type ExitCode, UsageError } from '../cli/command.ts';
 import { Screen } from '../cli/terminal/screen.ts';
 import type { Terminal } from '../cli/terminal/terminal.ts';
 import { jsonDocument, jsonLine } from '../cli/terminal/text.ts';
 import { type Away, frameOf, type Overview, overviewOf } from '../cli/top/overview.ts';
 import { type Reading, type ReadingSource, read } from '../cli/top/reading.ts';
+import { TOP } from '../cli/tree/administration.ts';
 
-const OPTIONS = { ...ADMIN_OPTIONS, once: { type: 'boolean' }, interval: { type: 'string' } } as const;
-const DEFAULT_INTERVAL = '2';
 const QUIT = ['q', 'Q', '\u0003', '\u0004'];
 
-export const top: Command = {
-  name: 'top',
-  usage: `longshore top [--once] [--interval SECONDS]  ${ADMIN_USAGE}`,
-  options: OPTIONS,
-  async run(args, io) {
-    const values = parseOptions('top', args, OPTIONS);
-    const intervalMs = millisecondsOf(values.interval ?? DEFAULT_INTERVAL);
-    const source = await adminAccess(values, io);
-    const look = () => looking(source, intervalMs, io.signal);
-    if (values.once) return await once(look(), values.json === true, io);
-    if (values.json) return await lines(look(), io);
-    if (!io.outTerminal) throw new UsageError('standard output is not a terminal: use --once or --json');
-    return await live(source, io.outTerminal, intervalMs, io);
-  },
-};
+export const top: Command = implement(TOP, async ({ values }, io) => {
+  const intervalMs = millisecondsOf(values.interval);
+  const source = await adminAccess(values, io);
+  const look = () => looking(source, intervalMs, io.signal);
+  if (values.once) return await once(look(), values.json, io);
+  if (values.json) return await lines(look(), io);
+  if (!io.outTerminal) throw new UsageError('standard output is not a terminal: use --once or --json');
+  return await live(source, io.outTerminal, intervalMs, io);
+});
 
 /** The result of one poll: an overview, or why there was no response. Rejects if the first poll fails. */
 type Looks = AsyncGenerator<{ readonly overview: Overview } | { readonly away: string }, void>;

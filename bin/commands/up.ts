@@ -14,65 +14,51 @@ import { writeWhole } from '../../engine/runtime/files.ts';
 import { createLogger, LogThreshold } from '../../engine/runtime/log.ts';
 import { bundled } from '../../engine/runtime/program-files.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
-import { parse, wholeNumber } from '../cli/arguments.ts';
+import { implement, wholeNumber } from '../cli/arguments.ts';
 import { type Command, EXIT, UsageError } from '../cli/command.ts';
+import { UP } from '../cli/tree/servers.ts';
 import { type DataDir, dataDir, defaultDataPath, removeEndpoints, takeDataDir } from '../compose/data-dir.ts';
-
-const OPTIONS = {
-  data: { type: 'string', path: 'directory' },
-  'port-base': { type: 'string' },
-  'postgres-bin': { type: 'string', path: 'directory' },
-  demo: { type: 'boolean', default: false },
-  exit: { type: 'boolean', default: false },
-} as const;
 
 /** The superuser of the embedded server; only this program uses it. */
 const SUPERUSER_FILE = 'postgres.password';
 
-export const up: Command = {
-  name: 'up',
-  usage: 'longshore up [--data DIR] [--port-base N] [--demo [--exit]] [--postgres-bin DIR]',
-  options: OPTIONS,
-  async run(args, io) {
-    const { values, positionals } = parse(args, OPTIONS);
-    if (positionals.length > 0) throw new UsageError(`'${positionals[0]}' is not expected here`);
-    if (values.exit && !values.demo) throw new UsageError('--exit requires --demo');
-    const given = values['port-base'];
-    const portBase = given === undefined ? undefined : wholeNumber('port-base', given, 1024, 65_531);
+export const up: Command = implement(UP, async ({ values }, io) => {
+  if (values.exit && !values.demo) throw new UsageError('--exit requires --demo');
+  const given = values['port-base'];
+  const portBase = given === undefined ? undefined : wholeNumber('port-base', given, 1024, 65_531);
 
-    const dir = dataDir(values.data ?? defaultDataPath(process.getuid?.()));
-    await using _taken = await takeDataDir(dir);
-    await removeEndpoints(dir); // left by an `up` that was killed
-    const threshold = new LogThreshold('info');
-    const log = createLogger({ level: threshold, to: { file: dir.log } });
-    io.err(`data directory ${dir.path}\n`);
-    const port = await postgresPort(dir);
-    const password = await superuserPassword(dir);
+  const dir = dataDir(values.data ?? defaultDataPath(process.getuid?.()));
+  await using _taken = await takeDataDir(dir);
+  await removeEndpoints(dir); // left by an `up` that was killed
+  const threshold = new LogThreshold('info');
+  const log = createLogger({ level: threshold, to: { file: dir.log } });
+  io.err(`data directory ${dir.path}\n`);
+  const port = await postgresPort(dir);
+  const password = await superuserPassword(dir);
 
-    const over = new AbortController();
-    const begun = Promise.withResolvers<void>();
-    const server = { dir: dir.path, port, password, binDir: values['postgres-bin'], path: io.env.PATH };
-    const starting = startEmbeddedPostgres(
-      { ...server, begun: begun.resolve },
-      systemClock,
-      log,
-      AbortSignal.any([io.signal, over.signal]),
+  const over = new AbortController();
+  const begun = Promise.withResolvers<void>();
+  const server = { dir: dir.path, port, password, binDir: values['postgres-bin'], path: io.env.PATH };
+  const starting = startEmbeddedPostgres(
+    { ...server, begun: begun.resolve },
+    systemClock,
+    log,
+    AbortSignal.any([io.signal, over.signal]),
+  );
+  try {
+    await Promise.race([begun.promise, starting]);
+    await keepCompiled(dir);
+    const { embeddedService } = await import('../compose/embedded-service.ts');
+    const ended = await embeddedService({ dir, portBase, starting, server, threshold, log, ...values }, io);
+    return ended === 'stopped' ? EXIT.ok : EXIT.failed;
+  } finally {
+    over.abort(aborted('all other parts have stopped'));
+    await starting.then(
+      (postgres) => postgres.stop(),
+      () => undefined, // reported by whoever awaited it
     );
-    try {
-      await Promise.race([begun.promise, starting]);
-      await keepCompiled(dir);
-      const { embeddedService } = await import('../compose/embedded-service.ts');
-      const ended = await embeddedService({ dir, portBase, starting, server, threshold, log, ...values }, io);
-      return ended === 'stopped' ? EXIT.ok : EXIT.failed;
-    } finally {
-      over.abort(aborted('all other parts have stopped'));
-      await starting.then(
-        (postgres) => postgres.stop(),
-        () => undefined, // reported by whoever awaited it
-      );
-    }
-  },
-};
+  }
+});
 
 /** Enables the compile cache for what is loaded from here on. The single executable contains compiled code already. */
 async function keepCompiled({ compiled }: DataDir): Promise<void> {

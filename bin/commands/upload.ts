@@ -1,62 +1,30 @@
 // `longshore upload`: uploads files with their details and prints the dataset's id.
 
 import { systemClock } from '../../engine/runtime/time.ts';
-import { parse } from '../cli/arguments.ts';
-import { CLIENT_OPTIONS, CLIENT_USAGE, openClient } from '../cli/client/client-options.ts';
-import { deadlineOf, FOLLOW_OPTIONS, FOLLOW_USAGE, finishUpload, follow } from '../cli/client/follow.ts';
+import { implement } from '../cli/arguments.ts';
+import { openClient } from '../cli/client/client-options.ts';
+import { deadlineOf, finishUpload, follow } from '../cli/client/follow.ts';
 import type { UploadSource } from '../cli/client/installer-client.ts';
 import { checkInputs, readDetails, showUpload } from '../cli/client/transfer.ts';
-import { type Command, EXIT, UsageError } from '../cli/command.ts';
+import { type Command, EXIT, type OptionValues, UsageError } from '../cli/command.ts';
+import { UPLOAD, WATCH } from '../cli/tree/datasets.ts';
 
-const OPTIONS = {
-  ...CLIENT_OPTIONS,
-  ...FOLLOW_OPTIONS,
-  type: { type: 'string' },
-  target: { type: 'string', multiple: true },
-  name: { type: 'string' },
-  summary: { type: 'string' },
-  description: { type: 'string' },
-  visibility: { type: 'string', values: ['private', 'protected', 'public', 'controlled'] },
-  origin: { type: 'string', default: 'direct-upload' },
-  details: { type: 'string', path: 'file' },
-  url: { type: 'string' },
-  watch: { type: 'boolean', default: false },
-} as const;
-
-export const upload: Command = {
-  name: 'upload',
-  usage:
-    'longshore upload FILE.. --type NAME@VERSION --target ID.. --name .. --summary .. [--description ..] ' +
-    `[--visibility private|protected|public|controlled] [--origin ..] [--details FILE.json] [--url URL] [--watch ${FOLLOW_USAGE}] ${CLIENT_USAGE}`,
-  options: OPTIONS,
-  files: true,
-  async run(args, io) {
-    const { values, positionals: files } = parse(args, OPTIONS);
-    await checkInputs(files, values.url);
-    deadlineOf(values);
-    const client = await openClient(values, io);
-    const details = await detailsOf(values);
-    const send = (source: UploadSource) => client.upload(details, source, io.signal);
-    const id = await showUpload(files, values.url, send, values, io, systemClock);
-    return finishUpload(client, id, values, io);
-  },
-};
+export const upload: Command = implement(UPLOAD, async ({ values, args: { file: files } }, io) => {
+  await checkInputs(files, values.url);
+  deadlineOf(values);
+  const client = await openClient(values, io);
+  const details = await detailsOf(values);
+  const send = (source: UploadSource) => client.upload(details, source, io.signal);
+  const id = await showUpload(files, values.url, send, values, io, systemClock);
+  return finishUpload(client, id, values, io);
+});
 
 /** The JSON of `--details`; options on the command line override it. */
-async function detailsOf(values: {
-  readonly type?: string | undefined;
-  readonly target?: string[] | undefined;
-  readonly name?: string | undefined;
-  readonly summary?: string | undefined;
-  readonly description?: string | undefined;
-  readonly visibility?: string | undefined;
-  readonly origin: string;
-  readonly details?: string | undefined;
-}): Promise<object> {
+async function detailsOf(values: OptionValues<typeof UPLOAD.options>): Promise<object> {
   const base = await readDetails(values.details);
   const given = {
     ...(values.type === undefined ? {} : { type: typeOf(values.type) }),
-    ...(values.target === undefined ? {} : { installTargets: values.target }),
+    ...(values.target.length === 0 ? {} : { installTargets: values.target }),
     ...(values.name === undefined ? {} : { name: values.name }),
     ...(values.summary === undefined ? {} : { summary: values.summary }),
     ...(values.description === undefined ? {} : { description: values.description }),
@@ -74,19 +42,9 @@ function typeOf(text: string): { name: string; version: string } {
 
 // `longshore watch`: follows a dataset until it is installed or has failed.
 
-const WATCH_OPTIONS = { ...CLIENT_OPTIONS, ...FOLLOW_OPTIONS } as const;
-
-export const watch: Command = {
-  name: 'watch',
-  usage: `longshore watch ID ${FOLLOW_USAGE} ${CLIENT_USAGE}`,
-  options: WATCH_OPTIONS,
-  async run(args, io) {
-    const { values, positionals } = parse(args, WATCH_OPTIONS);
-    const [id, ...rest] = positionals;
-    if (id === undefined || rest.length > 0) throw new UsageError('expected one dataset ID');
-    const client = await openClient(values, io);
-    const ending = await follow(client, id, values, io, systemClock, io.signal);
-    if (!values.json) io.out(`${ending}\n`);
-    return ending === 'installed' ? EXIT.ok : EXIT.failed;
-  },
-};
+export const watch: Command = implement(WATCH, async ({ values, args: { id } }, io) => {
+  const client = await openClient(values, io);
+  const ending = await follow(client, id, values, io, systemClock, io.signal);
+  if (!values.json) io.out(`${ending}\n`);
+  return ending === 'installed' ? EXIT.ok : EXIT.failed;
+});

@@ -5,7 +5,6 @@ import { execFile } from 'node:child_process';
 import { readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { query } from '../../bin/commands/query.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { fasta, makeDatabase, mutated, randomNumbers, randomResidues } from '../stack/blast.ts';
 import { type ReportSite, reportSite } from '../support/report-site.ts';
@@ -118,7 +117,7 @@ async function open(): Promise<Bench> {
   const file = join(site.databases, 'query.fa');
   await writeFile(file, fasta([{ title: 'q', residues: core }]));
   const args = ['run', '--config', site.config, '--program', 'blastn', '--db', 'small', '--query', file];
-  const { out, err } = await run(query, args, { PATH: process.env.PATH });
+  const { out, err } = await run('query', args, { PATH: process.env.PATH });
   const search = out.trim();
   if (search === '') throw new Error(`the search failed: ${err}`);
   await site.start();

@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { EXIT } from '../../bin/cli/command.ts';
-import { COMMANDS } from '../../bin/cli/command-table.ts';
+import { allCommands } from '../../bin/cli/command-table.ts';
 import { geneList } from '../fixtures/datasets.ts';
 import { freePortBase, longshore, ROOT, tempDir, up } from '../support/longshore.ts';
 import { freePort } from '../support/ports.ts';
@@ -17,9 +17,9 @@ const details = ['--type', 'genelist@1.0', '--target', 'AlphaDB', '--name', 'Gen
 const config = join(dir, 'config.yaml');
 
 /** They run until they are stopped, or print what is no data. */
-const WITHOUT_JSON = ['up', 'serve', 'plugin', 'completion'];
+const WITHOUT_JSON = ['up', 'serve', 'plugin', 'config reference', 'help', 'completion'];
 /** Needs BLAST+, which is in the stack's tests: test/stack/query-run.test.ts. */
-const ELSEWHERE = ['query'];
+const ELSEWHERE = ['query run'];
 
 t.test('every command that answers prints JSON, one document or one per line, and nothing else', async (t) => {
   const data = ['--data', dir];
@@ -34,34 +34,38 @@ t.test('every command that answers prints JSON, one document or one per line, an
     token: [['--user', '7', ...data]],
     upload: [[genes, ...details, ...data]],
     watch: [[id, ...data]],
-    datasets: [
-      ['list', ...data],
-      ['show', id, ...data],
-      ['download', id, '--out', join(dir, 'upload.zip'), ...data],
-      ['share', id, '--with', '7', ...data],
-      ['revise', id, genes, ...revision, '--watch', ...data],
-      ['delete', `${id}_1`, ...data],
-      ['undelete', `${id}_1`, ...data],
-    ],
+    'datasets list': [data],
+    'datasets show': [[id, ...data]],
+    'datasets download': [[id, '--out', join(dir, 'upload.zip'), ...data]],
+    'datasets share': [[id, '--with', '7', ...data]],
+    'datasets revise': [[id, genes, ...revision, '--watch', ...data]],
+    'datasets delete': [[`${id}_1`, ...data]],
+    'datasets undelete': [[`${id}_1`, ...data]],
     jobs: [data],
     top: [['--once', '--interval', '0.1', ...data]],
     retry: [['1', ...data]],
     reconcile: [data, ['--wait', ...data]],
     prune: [['--wait', ...data]],
     reload: [data],
-    'log-level': [['info', ...data]],
-    audit: [['export', ...data]],
-    access: [
-      ['import', join(ROOT, 'config', 'samples', 'access-studies.yaml'), ...data],
-      ['mail', ...data],
-    ],
+    'log-level': [data, ['info', ...data]],
+    'audit export': [data],
+    'access import': [[join(ROOT, 'config', 'samples', 'access-studies.yaml'), ...data]],
+    'access mail': [data],
     doctor: [['--config', config]],
-    config: [['check', config], ['print', config], ['schema']],
+    'config check': [[config]],
+    'config print': [[config]],
+    'config schema': [[]],
+    version: [[]],
   };
-  t.strictSame(Object.keys(calls).concat(WITHOUT_JSON, ELSEWHERE).sort(), Object.keys(COMMANDS).sort());
+  t.strictSame(
+    Object.keys(calls).concat(WITHOUT_JSON, ELSEWHERE).sort(),
+    allCommands()
+      .map(({ name }) => name)
+      .sort(),
+  );
   for (const [name, argLists] of Object.entries(calls)) {
     for (const args of argLists) {
-      const { code, stdout, stderr } = await longshore([name, ...args, '--json']);
+      const { code, stdout, stderr } = await longshore([...name.split(' '), ...args, '--json']);
       const at = `${name} ${args[0]}`;
       // There is no failed job to be tried again, and a run of the reconciler may be under way.
       const refused =
@@ -70,8 +74,7 @@ t.test('every command that answers prints JSON, one document or one per line, an
       if (!refused) t.doesNotThrow(() => documentsOf(stdout), `${at}: ${stdout}`);
     }
   }
-  for (const [name, { load }] of Object.entries(COMMANDS))
-    t.equal('json' in (await load()).options, !WITHOUT_JSON.includes(name), name);
+  for (const { name, spec } of allCommands()) t.equal('json' in spec.options, !WITHOUT_JSON.includes(name), name);
 });
 
 /** One document, or one per line; throws when it is neither. */
@@ -93,11 +96,11 @@ const CODES: Readonly<Record<number, { readonly args: readonly string[]; readonl
   0: { args: ['datasets', 'list', '--data', dir], says: /^$/ },
   1: {
     args: ['datasets', 'list', '--server', app.endpoints.installer, ...TOKEN],
-    says: /^longshore datasets: 401: .*\nnext: use --token T or the variable LONGSHORE_TOKEN, or --data DIR .*\n$/,
+    says: /^longshore datasets list: 401: .*\nnext: use --token T or the variable LONGSHORE_TOKEN, or --data DIR .*\n$/,
   },
   2: {
     args: ['datasets', 'list', '--jsno'],
-    says: /^longshore datasets: unknown option '--jsno'; did you mean '--json'\?\nusage: longshore datasets list .*\n$/,
+    says: /^longshore datasets list: unknown option '--jsno'; did you mean '--json'\?\nusage: longshore datasets list .*\n'longshore datasets list --help' shows its options and examples\n$/,
   },
   3: {
     args: ['serve', '--config', join(dir, 'missing.yaml')],
@@ -105,7 +108,7 @@ const CODES: Readonly<Record<number, { readonly args: readonly string[]; readonl
   },
   4: {
     args: ['datasets', 'list', '--server', nowhere, ...TOKEN],
-    says: /^longshore datasets: http:.* ECONNREFUSED .*\nnext: is it running, and is that its address\? 'longshore up' .*\n$/,
+    says: /^longshore datasets list: http:.* ECONNREFUSED .*\nnext: is it running, and is that its address\? 'longshore up' .*\n$/,
   },
 };
 
@@ -143,6 +146,25 @@ t.test('nothing is drawn where there is no terminal, and --quiet says nothing at
 });
 
 t.test('help tells of a command without running it', async (t) => {
-  t.match(await longshore(['--help']), { code: 0, stdout: /^usage: longshore COMMAND .*\n\n {2}up +start everything/ });
-  t.match(await longshore(['datasets', 'delete', '--help']), { code: 0, stdout: /^usage: longshore datasets list/ });
+  t.match(await longshore(['--help']), {
+    code: 0,
+    stdout: /^usage: longshore COMMAND .*\n\nServers:\n {2}up +start everything/,
+  });
+  t.match(await longshore(['datasets', 'delete', '--help']), {
+    code: 0,
+    stdout: /^usage: longshore datasets delete ID/,
+  });
+  t.match(await longshore(['help', 'datasets', 'delete']), { code: 0, stdout: /^usage: longshore datasets delete ID/ });
+  t.match(await longshore(['datasets', '--help']), { code: 0, stdout: /^ {2}undelete +restore a deleted dataset$/m });
+  t.match(await longshore(['datasets']), { code: EXIT.usage, stderr: /^longshore datasets: a command is required; / });
+  t.match(await longshore(['datasets', 'shwo']), {
+    code: EXIT.usage,
+    stderr: /unknown command 'shwo'; did you mean 'show'/,
+  });
+  t.match(await longshore(['help', 'nonsense']), { code: EXIT.usage, stderr: /there is no command 'nonsense'/ });
+});
+
+t.test('the version is printed however it is asked for', async (t) => {
+  for (const word of ['version', '--version', '-v'])
+    t.match(await longshore([word]), { code: 0, stdout: /^\d+\.\d+\.\d+( \(commit .*\))?\n$/, stderr: '' }, word);
 });

@@ -321,7 +321,9 @@ row('ours/purge-dataset', async (t) => {
 });
 row('ours/reload and log level', async (t) => {
   const [reload, level] = ['/admin/rpc/config/reload', '/admin/rpc/log/level'];
+  t.strictSame((await admin.get(level)).body, { level: 'info' });
   t.strictSame((await admin.send('POST', `${level}?level=debug`)).body, { from: 'info', to: 'debug' });
+  t.strictSame((await admin.get(level)).body, { level: 'debug' });
   const { status, body } = await admin.send('POST', reload);
   const applied = [{ path: 'containerCore.log.level', from: 'debug', to: 'info' }];
   t.match([status, body], [200, { applied, needsRestart: [], unchanged: Number }]);

@@ -2,7 +2,6 @@
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { query } from '../../bin/commands/query.ts';
 import type { ReportSite } from '../support/report-site.ts';
 import { run } from '../support/run-command.ts';
 import { fasta, makeDatabase, mutated, randomNumbers, randomResidues } from './blast.ts';
@@ -30,7 +29,7 @@ export async function largeSearch(site: Pick<ReportSite, 'config' | 'databases' 
   const file = join(dir, 'queries.fa');
   await writeFile(file, fasta(copies('q', QUERIES)));
   const args = ['--config', site.config, '--program', 'blastn', '--db', 'large', '--query', file];
-  const { out, err } = await run(query, ['run', ...args, '--max-target-seqs', String(HITS)], {
+  const { out, err } = await run('query', ['run', ...args, '--max-target-seqs', String(HITS)], {
     PATH: process.env.PATH,
   });
   const id = out.trim();

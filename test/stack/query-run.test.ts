@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { stringify } from 'yaml';
 import { EXIT } from '../../bin/cli/command.ts';
-import { query } from '../../bin/commands/query.ts';
 import { BlastDatabaseFiles } from '../../engine/adapters/blast/blast-database.ts';
 import { QueryJobsDirectory } from '../../engine/adapters/blast/query-jobs-directory.ts';
 import { parseQueryJobId, QUERY_PROGRAMS, type QueryProgram } from '../../engine/model/report/query-job.ts';
@@ -34,7 +33,7 @@ async function setup(t: Test, report: object = {}) {
   const root = join(dir, 'jobs', 'here');
   const config = join(dir, 'longshore.yaml');
   await writeFile(config, stringify({ report: { queryJobs: { root }, blastDb: `/nowhere:${dir}`, ...report } }));
-  const command = (...args: string[]) => run(query, ['run', '--config', config, ...args], env);
+  const command = (...args: string[]) => run('query', ['run', '--config', config, ...args], env);
   return { dir, root, config, command, jobs: new QueryJobsDirectory({ root }) };
 }
 

@@ -5,7 +5,6 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, open, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { query } from '../../bin/commands/query.ts';
 import type { Molecule, QueryProgram } from '../../engine/model/report/query-job.ts';
 import { reportSite } from '../support/report-site.ts';
 import { run } from '../support/run-command.ts';
@@ -43,7 +42,7 @@ async function searched(
   const file = join(site.dir, `${name}.fa`);
   await writeFile(file, fasta(residues.map((one, i) => ({ title: `q${i}`, residues: one }))));
   const args = ['--config', site.config, '--program', program, '--db', name, '--query', file];
-  const { out } = await run(query, ['run', ...args, '--max-target-seqs', String(hits)], { PATH: process.env.PATH });
+  const { out } = await run('query', ['run', ...args, '--max-target-seqs', String(hits)], { PATH: process.env.PATH });
   return { id: out.trim(), rebuild: () => makeDatabase({ ...spec, sequences: sequences.toReversed() }) };
 }
 
@@ -88,7 +87,7 @@ t.test('a query without hits is a complete report of no bytes', async (t) => {
   const file = join(site.dir, 'other.fa');
   await writeFile(file, fasta([{ title: 'q', residues: randomResidues('nucleotide', 60, random) }]));
   const args = ['--config', site.config, '--program', 'blastn', '--db', 'none', '--query', file];
-  const { out } = await run(query, ['run', ...args], { PATH: process.env.PATH });
+  const { out } = await run('query', ['run', ...args], { PATH: process.env.PATH });
   t.not(out.trim(), none.id);
   for (const formatType of ['tabular', 'csv', 'sam']) {
     const id = await site.submit(out.trim(), { formatType });

@@ -75,7 +75,7 @@ export async function runCommands(
   script: string,
   options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
 ): Promise<string> {
-  const alias = `shopt -s expand_aliases\nalias longshore='npm --prefix ${ROOT} run --silent longshore --'\n`;
+  const alias = `shopt -s expand_aliases\nalias longshore='${ROOT}/bin/longshore'\n`;
   const { stdout } = await promisify(execFile)('bash', ['-euc', `${alias}${script}`], {
     cwd: options.cwd ?? ROOT,
     env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}`, ...options.env },

@@ -126,10 +126,12 @@ export class AdminClient {
     return (await this.#call('POST', RELOAD, signal)) as ReloadReport;
   }
 
-  /** @param level default: the next of info, debug, trace */
-  async setLogLevel(level: LogLevel | undefined, signal: AbortSignal): Promise<LevelChange> {
-    const query = level === undefined ? '' : `?${new URLSearchParams({ level })}`;
-    return (await this.#call('POST', LOG_LEVEL + query, signal)) as LevelChange;
+  async logLevel(signal: AbortSignal): Promise<{ readonly level: LogLevel }> {
+    return (await this.#call('GET', LOG_LEVEL, signal)) as { level: LogLevel };
+  }
+
+  async setLogLevel(level: LogLevel, signal: AbortSignal): Promise<LevelChange> {
+    return (await this.#call('POST', `${LOG_LEVEL}?${new URLSearchParams({ level })}`, signal)) as LevelChange;
   }
 
   /** JSON lines as they arrive; rejects when the stream breaks off. */

@@ -6,17 +6,6 @@ import { type CommandIo, UsageError } from '../command.ts';
 import { AdminClient } from './admin-client.ts';
 import { InstallerClient } from './installer-client.ts';
 
-export const CLIENT_OPTIONS = {
-  server: { type: 'string' },
-  token: { type: 'string' },
-  data: { type: 'string', path: 'directory' },
-  user: { type: 'string' },
-  json: { type: 'boolean' },
-  quiet: { type: 'boolean' },
-} as const;
-
-export const CLIENT_USAGE = '[--server URL --token T | --data DIR [--user N]] [--json] [--quiet]';
-
 export interface ClientValues {
   readonly server?: string | undefined;
   readonly token?: string | undefined;
@@ -44,20 +33,6 @@ async function tokenOf(dir: ReturnType<typeof dataDir>, user: string): Promise<s
   const { localToken } = await import('../local-token.ts');
   return localToken(dir, { user, guest: false });
 }
-
-/**
- * The options of every administrator command, and the client they create: `--server URL --admin-token T`, or `--data DIR` of a
- * running `longshore up`, whose endpoints file only its operator can read.
- */
-export const ADMIN_OPTIONS = {
-  server: { type: 'string' },
-  'admin-token': { type: 'string' },
-  data: { type: 'string', path: 'directory' },
-  json: { type: 'boolean' },
-  quiet: { type: 'boolean' },
-} as const;
-
-export const ADMIN_USAGE = '[--server URL --admin-token T | --data DIR] [--json] [--quiet]';
 
 interface AdminValues {
   readonly server?: string | undefined;

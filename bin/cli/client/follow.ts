@@ -4,7 +4,7 @@
 import { parseDuration } from '../../../engine/runtime/duration.ts';
 import { Failure } from '../../../engine/runtime/failure.ts';
 import { type Clock, deadline, systemClock } from '../../../engine/runtime/time.ts';
-import { type CommandIo, type CommandOptions, EXIT, type ExitCode, UsageError } from '../command.ts';
+import { type CommandIo, EXIT, type ExitCode, UsageError } from '../command.ts';
 import { LiveLines } from '../terminal/screen.ts';
 import { displayWidth, padTo } from '../terminal/table.ts';
 import { duration, jsonLine, oneLine } from '../terminal/text.ts';
@@ -17,9 +17,6 @@ import {
   watchDataset,
 } from './dataset-progress.ts';
 import type { InstallerClient } from './installer-client.ts';
-
-export const FOLLOW_OPTIONS = { deadline: { type: 'string' } } as const satisfies CommandOptions;
-export const FOLLOW_USAGE = '[--deadline DURATION]';
 
 export interface FollowValues {
   /** Prints each change as a JSON document on standard output; the last one has the ending. */

@@ -1,5 +1,5 @@
-// POST /admin/rpc/config/reload: the process that answers reloads its configuration. POST /admin/rpc/log/level changes its log
-// level until the next reload.
+// POST /admin/rpc/config/reload: the process that answers reloads its configuration. GET /admin/rpc/log/level shows its log
+// level, POST changes it until the next reload.
 
 import type { Static } from 'typebox';
 import { LOG_LEVELS, type LogLevel } from '../../../engine/model/log-level.ts';
@@ -24,6 +24,8 @@ const Reloaded = Type.Object({
 });
 
 const Level = Type.Enum([...LOG_LEVELS]);
+const LevelNow = Type.Object({ level: Level });
+type LevelNow = Static<typeof LevelNow>;
 const LevelChanged = Type.Object({ from: Level, to: Level });
 type LevelChanged = Static<typeof LevelChanged>;
 
@@ -53,6 +55,19 @@ export function processSettingsRoutes({ processSettings }: ProcessSettingsOption
         const outcome = await processSettings.reload(context.signal);
         if (outcome.kind === 'faulty') throw faulty(outcome.faults);
         await context.json(200, outcome.report);
+      },
+    },
+    {
+      method: 'GET',
+      servedWhenFull: true,
+      path: '/admin/rpc/log/level',
+      access: 'admin',
+      operationId: 'showLogLevel',
+      summary: 'Shows the log level of the responding process',
+      responses: { 200: answer('The level', LevelNow), ...refusals(ADMIN_REFUSALS) },
+      handler: async (context) => {
+        const now: LevelNow = { level: processSettings.logLevel };
+        await context.json(200, now);
       },
     },
     {

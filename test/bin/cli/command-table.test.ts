@@ -1,21 +1,27 @@
-// The pages that list the commands, against the commands.
+// The command tree, and the page that lists the commands' files.
 
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import t from 'tap';
-import { COMMANDS } from '../../../bin/cli/command-table.ts';
+import { parse } from '../../../bin/cli/arguments.ts';
+import { UsageError } from '../../../bin/cli/command.ts';
+import { allCommands, findCommand } from '../../../bin/cli/command-table.ts';
 import { codeSpans, ROOT } from '../../support/readmes.ts';
 
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
-t.test('docs/operate.md lists every command, and no other', async (t) => {
-  const list = /^## Commands\n\n```\n([\s\S]*?)^```$/m.exec(read('docs/operate.md'))?.[1] ?? '';
-  // Several commands may share a line, and a command may have several.
-  const named = list.split('\n').flatMap((line) => {
-    const [, names = ''] = /^longshore ([a-z-]+(?: \| [a-z-]+)*)/.exec(line) ?? [];
-    return names === '' ? [] : names.split(' | ');
-  });
-  t.strictSame([...new Set(named)].sort(), Object.keys(COMMANDS).sort());
+t.test('every command loads the command that it describes', async (t) => {
+  for (const { name, spec } of allCommands()) t.equal((await spec.load()).spec, spec, name);
+});
+
+t.test('an option of a sibling is unknown, and so is a word that every object has', async (t) => {
+  const list = findCommand(['datasets', 'list', '--revoke']);
+  t.match(list, { kind: 'command', name: 'datasets list', rest: ['--revoke'] });
+  if (list.kind === 'command') t.throws(() => parse(list.rest, list.spec), new UsageError("unknown option '--revoke'"));
+  t.match(findCommand(['datasets']), { kind: 'group', rest: [] });
+  t.match(findCommand(['datasets', 'constructor']), { kind: 'group', rest: ['constructor'] });
+  t.match(findCommand(['constructor']), { kind: 'unknown', rest: ['constructor'] });
+  t.match(findCommand(['up', 'x']), { kind: 'command', name: 'up', rest: ['x'] });
 });
 
 t.test('bin/commands/README.md says of every file whom it is for', async (t) => {

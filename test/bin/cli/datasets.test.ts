@@ -2,7 +2,6 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ApiError, EXIT, UsageError } from '../../../bin/cli/command.ts';
-import { datasets } from '../../../bin/commands/datasets.ts';
 import { revisionOf } from '../../../engine/model/ids.ts';
 import { installerApp } from '../../http/installer/installer-app.ts';
 import { storedMetadata } from '../../http/installer/revisions.ts';
@@ -32,7 +31,7 @@ t.test('revises with a note and changes, and says the new id', async (t) => {
   await writeFile(details, JSON.stringify({ name: { value: 'Better genes' }, origin: 'overridden' }));
   const args = ['revise', at.dataset, file, '--note', 'Better genes than before', '--details', details, ...access];
   const revision = { owner, dataset: revisionOf(at.dataset, 1) };
-  t.strictSame(await run(datasets, args), { code: EXIT.ok, out: `${revision.dataset}\n`, err: '' });
+  t.strictSame(await run('datasets', args), { code: EXIT.ok, out: `${revision.dataset}\n`, err: '' });
   const made = storedMetadata(app, revision);
   t.match(made, { name: 'Better genes', origin: 'overridden' });
   t.match(made.revisionHistory?.revisions[1], { revisionNote: 'Better genes than before' });
@@ -46,13 +45,16 @@ t.test('revises with a note and changes, and says the new id', async (t) => {
 
 t.test('deletes, and takes the deletion back', async (t) => {
   const { at, access } = await setup(t);
-  t.strictSame(await run(datasets, ['delete', at.dataset, ...access]), {
+  t.strictSame(await run('datasets', ['delete', at.dataset, ...access]), {
     code: EXIT.ok,
     out: `${at.dataset} deleted\n`,
     err: '',
   });
   t.equal(await stateOf(at), 'deleting');
-  t.equal((await run(datasets, ['undelete', at.dataset, '--json', ...access])).out, `{"datasetId":"${at.dataset}"}\n`);
+  t.equal(
+    (await run('datasets', ['undelete', at.dataset, '--json', ...access])).out,
+    `{"datasetId":"${at.dataset}"}\n`,
+  );
   t.equal(await stateOf(at), 'live');
 });
 
@@ -61,25 +63,22 @@ t.test('offers a dataset to a user, and takes the offer back', async (t) => {
   const friend = newUser();
   const share = ['share', at.dataset, '--with', friend, ...access];
   const shares = async () => (await app.queries.view(at.dataset, signal))?.shares;
-  t.equal((await run(datasets, share)).out, `${at.dataset} offered to ${friend}\n`);
+  t.equal((await run('datasets', share)).out, `${at.dataset} offered to ${friend}\n`);
   t.strictSame(await shares(), [{ recipient: friend, granted: true, accepted: false }]);
-  t.equal((await run(datasets, [...share, '--revoke'])).out, `${at.dataset} no longer offered to ${friend}\n`);
+  t.equal((await run('datasets', [...share, '--revoke'])).out, `${at.dataset} no longer offered to ${friend}\n`);
   t.strictSame(await shares(), [{ recipient: friend, granted: false, accepted: false }]);
 });
 
 t.test('says what is missing, and what the server does not accept', async (t) => {
   const { at, file, access } = await setup(t);
-  const refused = async (...args: string[]) => fault(datasets, [...args, ...access]);
+  const refused = async (...args: string[]) => fault('datasets', [...args, ...access]);
   const usage: readonly (readonly [args: readonly string[], message: string])[] = [
     [['revise', at.dataset, file], '--note TEXT is required: what is new in this revision'],
     [['revise', at.dataset, ...NOTE], 'a FILE or --url URL is required'],
     [['revise', at.dataset, `${file}.missing`, ...NOTE], `'${file}.missing' is not a readable file`],
-    [['revise', ...NOTE], 'expected one dataset ID'],
+    [['revise', ...NOTE], "ID is required: the dataset's id, as 'longshore datasets list' shows it"],
     [['share', at.dataset], '--with USER is required: the id of the other user'],
-    [
-      ['burn', at.dataset],
-      "'burn' is not an action; expected one of: list, show, download, revise, delete, undelete, share",
-    ],
+    [['delete', at.dataset, 'and-more'], "'and-more' is not expected here"],
   ];
   for (const [args, message] of usage) t.strictSame(await refused(...args), [UsageError, undefined, message]);
   t.strictSame(await refused('revise', at.dataset, file, '--note', 'short'), [

@@ -56,16 +56,19 @@ t.test('a file with faults ends as a start on it would', async (t) => {
   });
 });
 
-t.test('the log level is set, or goes to the next', async (t) => {
+t.test('the log level is shown, and changed only to a level that is given', async (t) => {
   const { processSettings, access } = await setup(t);
+  t.strictSame(await run(logLevel, access), said('info\n'));
+  t.strictSame(await run(logLevel, [...access, '--json']), said('{"level":"info"}\n'));
+  t.equal(processSettings.logLevel, 'info', 'showing it changes nothing');
   t.strictSame(await run(logLevel, ['trace', ...access]), said('log level info -> trace\n'));
   t.equal(processSettings.logLevel, 'trace');
-  t.strictSame(await run(logLevel, [...access, '--json']), said('{"from":"trace","to":"debug"}\n'));
+  t.strictSame(await run(logLevel, ['warn', ...access, '--json']), said('{"from":"trace","to":"warn"}\n'));
 });
 
 t.test('what is not understood is a usage error', async (t) => {
-  t.strictSame(await fault(reload, ['now']), [UsageError, undefined, "'now': reload takes options only"]);
-  const allowed = 'expected at most one level: trace, debug, info, warn, error, silent';
-  for (const levels of [['loud'], ['info', 'debug']])
-    t.strictSame(await fault(logLevel, levels), [UsageError, undefined, allowed]);
+  t.strictSame(await fault(reload, ['now']), [UsageError, undefined, "'now' is not expected here"]);
+  const allowed = "'loud': must be one of trace, debug, info, warn, error, silent";
+  t.strictSame(await fault(logLevel, ['loud']), [UsageError, undefined, allowed]);
+  t.strictSame(await fault(logLevel, ['info', 'debug']), [UsageError, undefined, "'debug' is not expected here"]);
 });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import t, { type Test } from 'tap';
+import { allCommands, type NamedCommand } from '../../../bin/cli/command-table.ts';
 import { nextStep } from '../../../bin/cli/next-step.ts';
 import { CannotListen, demandAddresses, listenersOf } from '../../../bin/compose/listeners.ts';
 import type { Configuration } from '../../../config/configuration.ts';
@@ -23,6 +24,7 @@ t.test('addresses that can be had are had, again and again', async (t) => {
 });
 
 t.test('every address that cannot be had is named, and what to do', async (t) => {
+  const named = (name: string) => allCommands().find((one) => one.name === name) as NamedCommand;
   const [free, one, two] = [await freePort(), await takenPort(t), await takenPort(t)];
   const listeners = [
     { name: 'installer', host, port: one },
@@ -34,8 +36,8 @@ t.test('every address that cannot be had is named, and what to do', async (t) =>
     `cannot listen on ${host}:${one} (installer): in use, ${host}:${two} (report): in use, ` +
     `203.0.113.1:${free} (access): EADDRNOTAVAIL`;
   await t.rejects(demandAddresses(listeners), { name: 'CannotListen', kind: 'rejected', message });
-  t.match(nextStep({ name: 'up', options: {} }, new CannotListen(['x'])), '--port-base N');
-  t.match(nextStep({ name: 'serve', options: {} }, new CannotListen(['x'])), 'in the configuration');
+  t.match(nextStep(named('up'), new CannotListen(['x'])), '--port-base N');
+  t.match(nextStep(named('serve'), new CannotListen(['x'])), 'in the configuration');
 });
 
 t.test('each front end that is configured has one', async (t) => {

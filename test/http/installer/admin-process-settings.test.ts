@@ -14,15 +14,16 @@ async function setup(t: Test, reload?: ProcessSettings['reload']) {
   const processSettings = new FakeProcessSettings(reload);
   const routes = processSettingsRoutes({ processSettings });
   const server = await listen(t, routes);
-  const post = async (path: string, headers: Record<string, string> = { 'admin-token': ADMIN_TOKEN }) => {
-    const response = await fetch(`http://127.0.0.1:${server.port}${path}`, { method: 'POST', headers });
+  const send = async (method: 'GET' | 'POST', path: string) => {
+    const headers = { 'admin-token': ADMIN_TOKEN };
+    const response = await fetch(`http://127.0.0.1:${server.port}${path}`, { method, headers });
     const text = await response.text();
-    const route = routes.find((one) => path.split('?')[0] === one.path);
+    const route = routes.find((one) => method === one.method && path.split('?')[0] === one.path);
     if (route && response.ok)
       t.strictSame(responseFaults(schemaOf(routes, route.operationId, response.status), text), [], text);
     return { status: response.status, body: JSON.parse(text) as Record<string, unknown> };
   };
-  return { processSettings, post };
+  return { processSettings, get: (path: string) => send('GET', path), post: (path: string) => send('POST', path) };
 }
 
 t.test('a reload tells what was taken over, what needs a restart and how much is as it was', async (t) => {
@@ -68,6 +69,14 @@ t.test('a process that ends is 503', async (t) => {
     throw transient('the process ends');
   });
   t.match(await post(RELOAD), { status: 503, body: { status: 'server-error' } });
+});
+
+t.test('the log level is shown, which changes nothing', async (t) => {
+  const { processSettings, get } = await setup(t);
+  t.strictSame(await get(LEVEL), { status: 200, body: { level: 'info' } });
+  processSettings.logLevel = 'trace';
+  t.strictSame(await get(LEVEL), { status: 200, body: { level: 'trace' } });
+  t.equal(processSettings.logLevel, 'trace');
 });
 
 t.test('the log level is set, or goes to the next, and the answer tells both', async (t) => {

@@ -142,6 +142,7 @@ const TABLE: Readonly<Record<string, Rule>> = {
   reportClearedInstalls: ADMINS,
   purgeDataset: ADMINS_ON_DATASETS,
   reloadConfiguration: ADMINS,
+  showLogLevel: ADMINS,
   setLogLevel: ADMINS,
 };
 

@@ -153,7 +153,7 @@ t.test('what cannot be shown is said', async (t) => {
   const url = await setup(t);
   const refusals: readonly (readonly [args: readonly string[], message: string])[] = [
     [['--server', url], 'standard output is not a terminal: use --once or --json'],
-    [['--server', url, 'x'], "'x': top takes options only"],
+    [['--server', url, 'x'], "'x' is not expected here"],
     [['--server', url, '--interval', '0'], "--interval '0': must be from 0.1 to 3600 seconds"],
   ];
   for (const [args, message] of refusals) await t.rejects(run(top, args), new UsageError(message));
