@@ -197,7 +197,7 @@ function zshArguments({ spec }: NamedCommand): string {
     const action = values ? `(${values.join(' ')})` : path === undefined ? ' ' : '_files';
     return zshQuoted(`${many ? '*' : at + 1}:${argumentName(name)}:${action}`);
   });
-  return ['_arguments', ...optionsOf(spec).map(zshOption), ...places].join(' ');
+  return `_arguments ${[...optionsOf(spec).map(zshOption), ...places].join(' ')}`;
 }
 
 function zshOption([name, option]: readonly [string, OptionSpec]): string {
