@@ -1,43 +1,32 @@
-// npm run build:deb [-- --out DIR] [--revision N]: builds a Debian package of dist/longshore with dpkg-deb. The same executable
-// gives the same package. Revisions distinguish packages of one version that differ in the files around the program.
+// npm run build:deb [-- --out DIR] [--revision N] [--maintainer 'NAME <ADDRESS>']: builds a Debian package of dist/longshore with
+// dpkg-deb. The same executable gives the same package. Revisions distinguish packages of one version that differ in the files
+// around the program.
 
 import { execFileSync } from 'node:child_process';
-import { globSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { createReadStream, globSync } from 'node:fs';
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { VERSION } from '../cli/version.ts';
+import { packageFiles } from './package-files.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-const DOC = 'usr/share/doc/longshore';
-/** Installed path -> source; a source that is a folder is walked. */
-const FILES: Readonly<Record<string, string>> = {
-  'usr/bin/longshore': 'dist/longshore',
-  'usr/lib/systemd/system/longshore.service': 'config/deploy/systemd/longshore.service',
-  'usr/lib/systemd/system/longshore-plugin@.service': 'config/deploy/systemd/longshore-plugin@.service',
-  [`${DOC}/copyright`]: 'dist/longshore.licences.txt',
-  [`${DOC}/longshore.cdx.json`]: 'dist/longshore.cdx.json',
-  [`${DOC}/UPGRADING.md`]: 'config/deploy/UPGRADING.md',
-  [`${DOC}/examples`]: 'config/deploy/examples',
-};
-/** Installed under their paths in the source tree, so that links between the pages work offline. */
-const PAGES = [
-  'README.md',
-  'CHANGELOG.md',
-  'LICENSE',
-  'docs/**/*.md',
-  'config/deploy/{prometheus,grafana}/*',
-  'config/samples/*.yaml',
-  '{actors,bin,config,engine,http}/**/*.md',
-  'test/README.md',
-];
 const SCRIPTS = ['postinst', 'prerm', 'postrm'];
 
 const { values } = parseArgs({
-  options: { out: { type: 'string', default: join(root, 'dist') }, revision: { type: 'string', default: '1' } },
+  options: {
+    out: { type: 'string', default: join(root, 'dist') },
+    revision: { type: 'string', default: '1' },
+    maintainer: { type: 'string', default: 'Longshore maintainers <longshore@localhost>' },
+  },
 });
 if (!/^[0-9][0-9A-Za-z.+~]*$/.test(values.revision))
   throw new Error(`--revision '${values.revision}' is not a Debian revision`);
+const { maintainer } = values;
+if (!/^[^<>\n]+ <[^<>\s]+@[^<>\s]+>$/.test(maintainer))
+  throw new Error(`--maintainer '${maintainer}' is not a name and a mail address: NAME <ADDRESS>`);
 const version = `${VERSION}-${values.revision}`;
 const out = resolve(values.out);
 const bill = JSON.parse(await readFile(join(root, 'dist', 'longshore.cdx.json'), 'utf8')) as {
@@ -52,12 +41,15 @@ try {
   process.umask(0o022);
   await chmod(tree, 0o755);
   let bytes = 0;
-  for (const [to, from] of entries()) {
-    const target = join(tree, to);
+  const sums: string[] = [];
+  for (const file of packageFiles(root, { version: VERSION, debianVersion: version, maintainer, date: made })) {
+    const target = join(tree, file.to);
     await mkdir(dirname(target), { recursive: true });
-    await copyFile(join(root, from), target);
-    await chmod(target, to.startsWith('usr/bin/') ? 0o755 : 0o644);
+    if ('from' in file) await copyFile(join(root, file.from), target);
+    else await writeFile(target, file.content);
+    await chmod(target, file.to.startsWith('usr/bin/') ? 0o755 : 0o644);
     bytes += (await stat(target)).size;
+    sums.push(`${await md5Of(target)}  ${file.to}\n`);
   }
   const folder = join(root, 'config', 'deploy', 'debian');
   await mkdir(join(tree, 'DEBIAN'));
@@ -67,11 +59,13 @@ try {
   }
   const control = (await readFile(join(folder, 'control'), 'utf8'))
     .replace('{version}', version)
+    .replace('{maintainer}', maintainer)
     .replace('{kilobytes}', String(Math.ceil(bytes / 1024)));
   await writeFile(join(tree, 'DEBIAN', 'control'), control);
+  await writeFile(join(tree, 'DEBIAN', 'md5sums'), sums.join(''));
   for (const path of globSync('**', { cwd: tree })) await utimes(join(tree, path), made, made);
   const file = join(out, `longshore_${version}_amd64.deb`);
-  execFileSync('dpkg-deb', ['--root-owner-group', '-Zzstd', '--build', tree, file], {
+  execFileSync('dpkg-deb', ['--root-owner-group', '-Zxz', '-z1', '--build', tree, file], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, SOURCE_DATE_EPOCH: String(Math.floor(made.getTime() / 1000)) },
   });
@@ -80,13 +74,9 @@ try {
   await rm(tree, { recursive: true, force: true });
 }
 
-function entries(): readonly (readonly [to: string, from: string])[] {
-  const files = Object.entries(FILES).flatMap(([to, from]) => {
-    const inside = globSync(`${from}/*`, { cwd: root }).sort();
-    return inside.length === 0
-      ? [[to, from] as const]
-      : inside.map((file) => [join(to, file.slice(from.length)), file] as const);
-  });
-  const pages = globSync(PAGES, { cwd: root }).sort();
-  return [...files, ...pages.map((page) => [join(DOC, page), page] as const)];
+/** dpkg uses these sums to find damaged files, not as a protection. */
+async function md5Of(file: string): Promise<string> {
+  const hash = createHash('md5');
+  await pipeline(createReadStream(file), hash);
+  return hash.digest('hex');
 }

@@ -3,7 +3,7 @@
 import { argumentName } from '../cli/arguments.ts';
 import type { CommandGroup, CommandSpec } from '../cli/command.ts';
 import { allCommands, COMMANDS, isGroup, SECTIONS } from '../cli/command-table.ts';
-import { argumentText, groupUsage, optionLabel, optionText, sentence, usageOf } from '../cli/help.ts';
+import { argumentText, exampleLines, groupUsage, optionLabel, optionText, sentence, usageOf } from '../cli/help.ts';
 import { ENVIRONMENT, EXIT_CODES, FILES } from '../cli/tree/about.ts';
 
 interface ManEdition {
@@ -16,7 +16,8 @@ interface ManEdition {
 export function manPages(edition: ManEdition): Readonly<Record<string, string>> {
   const page = (name: string, summary: string, body: readonly string[]): readonly [string, string] => [
     `${name}.1`,
-    [heading(name, edition), '.SH NAME', `${text(name)} \\- ${text(summary)}`, ...body, ''].join('\n'),
+    // Left-aligned and without hyphenation, so that words can be searched for and copied.
+    [heading(name, edition), '.nh', '.ad l', '.SH NAME', `${text(name)} \\- ${text(summary)}`, ...body, ''].join('\n'),
   ];
   return Object.fromEntries([
     page('longshore', 'takes scientific datasets from upload to installed', mainBody()),
@@ -26,6 +27,9 @@ export function manPages(edition: ManEdition): Readonly<Record<string, string>> 
     ...allCommands().map(({ name, spec }) => page(pageName(name), spec.summary, commandBody(name, spec))),
   ]);
 }
+
+/** What is left of 80 columns for an example. */
+const EXAMPLE_WIDTH = 66;
 
 const pageName = (command: string): string => ['longshore', ...command.split(' ')].join('-');
 
@@ -84,7 +88,7 @@ function commandBody(name: string, spec: CommandSpec): readonly string[] {
     '.PP',
     '.RS 4',
     '.EX',
-    text(`longshore ${run}`),
+    ...exampleLines(run, EXAMPLE_WIDTH).map(text),
     '.EE',
     '.RE',
     '.PP',

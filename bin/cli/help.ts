@@ -126,13 +126,20 @@ type Row = readonly [name: string, text: string];
 
 function examples({ examples: shown }: CommandSpec): string {
   const lines = shown.flatMap(({ run, what }) => [
-    ...wrapped(shellWords(`longshore ${run}`), WIDTH - INDENT - 4, ' \\').map((line, at) =>
-      at === 0 ? line : `    ${line}`,
-    ),
+    ...exampleLines(run, WIDTH - INDENT),
     ...wrapped(what, WIDTH - INDENT - 4).map((line) => `    ${line}`),
   ]);
   return `examples:\n${lines.map((line) => `${' '.repeat(INDENT)}${line}\n`).join('')}`;
 }
+
+/** Deeper than what is said of the example. */
+const CONTINUED = '        ';
+
+/** The command line of an example, in lines of at most `width` columns that can be pasted into a shell. */
+export const exampleLines = (run: string, width: number): readonly string[] =>
+  wrapped(shellWords(`longshore ${run}`), width - CONTINUED.length, ' \\').map((line, at) =>
+    at === 0 ? line : `${CONTINUED}${line}`,
+  );
 
 function exitCodes({ exitCodes: own = {} }: CommandSpec): string {
   const rows = Object.entries({ ...EXIT_CODES, ...own }).map(([code, meaning]) => [code, meaning] as const);

@@ -1,8 +1,8 @@
 // The life of the Debian package on this machine: installed, run as its unit says, upgraded, removed, purged.
 
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { chmod, chown, copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,16 +25,32 @@ const OWN = ['/etc/longshore', '/var/lib/longshore', CACHE];
 const command = (program: string, ...args: readonly string[]): string =>
   execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
-/** In the pages for operators: `page: link`. */
+/** In all pages: `page: link`. */
 async function deadLinks(): Promise<readonly string[]> {
-  const found = ['README.md', ...(await readdir(join(DOCUMENTS, 'docs'))).map((name) => `docs/${name}`)];
-  const pages = found.filter((file) => file.endsWith('.md'));
+  const pages = (await readdir(DOCUMENTS, { recursive: true })).filter((file) => file.endsWith('.md'));
   const texts = await Promise.all(pages.map((file) => readFile(join(DOCUMENTS, file), 'utf8')));
   return pages.flatMap((file, i) => {
     const targets = links({ file, text: texts[i] ?? '' }).filter((to) => !/^(https?:|mailto:|#)/.test(to));
     const isThere = (to: string) => existsSync(join(DOCUMENTS, beside(file, to.replace(/#.*/, ''))));
     return targets.filter((to) => !isThere(to)).map((to) => `${file}: ${to}`);
   });
+}
+
+/** What the formatter of manual pages complains about, over all pages of the package. */
+function wrongInManual(): string {
+  const pages = globSync('/usr/share/man/man1/longshore*.1.gz');
+  if (pages.length < 20) throw new Error(`${pages.length} manual pages`);
+  const env = { ...process.env, LC_ALL: 'C.UTF-8', MANWIDTH: '80' };
+  return pages
+    .map((page) => {
+      const { status, stdout, stderr } = spawnSync('man', ['--warnings', '-E', 'UTF-8', '-l', page], {
+        env,
+        encoding: 'utf8',
+      });
+      const wide = stdout.split('\n').filter((line) => line.length > 80);
+      return status === 0 && stderr === '' && wide.length === 0 ? '' : `${page}: ${status} ${stderr}${wide.join('\n')}`;
+    })
+    .join('');
 }
 
 async function setup(t: Test): Promise<string> {
@@ -118,6 +134,16 @@ async function startUnit(t: Test, dir: string, env: Readonly<Record<string, stri
   };
 }
 
+t.test('lintian has nothing to say that is not overridden with a reason', { timeout: 180_000 }, async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'longshore-lintian-'));
+  t.teardown(() => rm(dir, { recursive: true, force: true }));
+  const options = ['--allow-root', '--display-info', '--fail-on', 'error,warning,info'];
+  const { status, stdout } = spawnSync('lintian', [...options, packageOf(dir, '1')], { encoding: 'utf8' });
+  t.strictSame([status, stdout], [0, '']);
+  const overrides = await readFile(join(ROOT, 'config/deploy/debian/lintian-overrides'), 'utf8');
+  for (const block of overrides.trim().split('\n\n')) t.match(block, /^# .{20}/, 'a reason');
+});
+
 // Ended before the runner ends this process, so that nothing stays on the machine.
 t.test('the package is installed, run, upgraded, removed and purged', { timeout: 180_000 }, async (t) => {
   const dir = await setup(t);
@@ -136,8 +162,17 @@ t.test('the package is installed, run, upgraded, removed and purged', { timeout:
   t.equal(command('systemd-analyze', 'verify', UNIT), '', 'systemd takes the unit');
   command('systemd-analyze', 'security', '--offline=true', '--threshold=20', UNIT); // 2.0 of 10; fails above
   t.strictSame(await deadLinks(), [], 'whoever has no network reads the pages here');
-  for (const file of ['copyright', 'longshore.cdx.json', 'UPGRADING.md', 'LICENSE'])
+  for (const file of ['copyright', 'licences.txt', 'longshore.cdx.json', 'UPGRADING.md', 'docs/commands.md'])
     t.ok(existsSync(join(DOCUMENTS, file)), file);
+  t.equal(wrongInManual(), '', 'man formats every page, in 80 columns');
+  t.match(command('man', '-f', 'longshore'), /^longshore \(1\) +- takes scientific datasets/m);
+  const completed =
+    'source /usr/share/bash-completion/completions/longshore; COMP_WORDS=(longshore datasets sh); COMP_CWORD=2';
+  t.equal(command('bash', '-c', `${completed}; _longshore; echo "\${COMPREPLY[*]}"`), 'show share\n');
+  command('zsh', '-n', '/usr/share/zsh/vendor-completions/_longshore');
+  command('fish', '--no-execute', '/usr/share/fish/vendor_completions.d/longshore.fish');
+  command('systemd-tmpfiles', '--dry-run', '--create', '/usr/lib/tmpfiles.d/longshore.conf');
+  t.equal(command('dpkg', '--verify', 'longshore'), '', 'no file is damaged');
 
   const db = await testDatabase(t);
   const env = {

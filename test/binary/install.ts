@@ -8,4 +8,9 @@ installMissing({
   // What the package depends on, which dpkg does not fetch.
   '/usr/sbin/adduser': 'adduser',
   '/usr/lib/x86_64-linux-gnu/libatomic.so.1': 'libatomic1',
+  // What checks the package, and reads its manual pages and completion.
+  '/usr/bin/lintian': 'lintian',
+  '/usr/bin/man': 'man-db',
+  '/usr/bin/zsh': 'zsh',
+  '/usr/bin/fish': 'fish',
 });

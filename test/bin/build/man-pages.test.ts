@@ -30,7 +30,7 @@ t.test('a page has what help has', async (t) => {
 });
 
 t.test('no text of the table is taken for a request or an escape', async (t) => {
-  const requests = /^\.(TH|SH|SS|PP|TP|RS|RE|EX|EE)( |$)/;
+  const requests = /^\.(TH|nh|ad l|SH|SS|PP|TP|RS|RE|EX|EE)( |$)/;
   for (const [name, page] of Object.entries(pages)) {
     for (const line of page.split('\n')) {
       if (/^[.']/.test(line)) t.match(line, requests, name);
