@@ -1,6 +1,9 @@
 // The command line as scripts meet it: JSON of every command, exit codes, what to do next.
 
+import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import { EXIT } from '../../bin/cli/command.ts';
@@ -124,6 +127,22 @@ t.test('docs/operate.md has every exit code, and each is met', async (t) => {
       t.match(ended.stderr, says);
     });
   }
+});
+
+t.test('a server that cannot answer at the moment is unreachable', async (t) => {
+  const outage = createServer((_request, response) => {
+    response.writeHead(503, { 'content-type': 'application/json' }).end('{"message":"the cache database is away"}');
+  }).listen(0, '127.0.0.1');
+  await once(outage, 'listening');
+  t.teardown(() => outage.close());
+  const server = `http://127.0.0.1:${(outage.address() as AddressInfo).port}`;
+  const expected = {
+    code: EXIT.unreachable,
+    stdout: '',
+    stderr: /: 503: the cache database is away\nnext: retry later; 'longshore top' shows what is missing\n$/,
+  };
+  t.match(await longshore(['datasets', 'list', '--server', server, ...TOKEN]), expected);
+  t.match(await longshore(['jobs', '--server', server, '--admin-token', 'x']), expected);
 });
 
 t.test('what to do next is said to users and administrators alike', async (t) => {

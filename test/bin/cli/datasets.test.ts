@@ -5,7 +5,7 @@ import { ApiError, EXIT, UsageError } from '../../../bin/cli/command.ts';
 import { revisionOf } from '../../../engine/model/ids.ts';
 import { installerApp } from '../../http/installer/installer-app.ts';
 import { storedMetadata } from '../../http/installer/revisions.ts';
-import { type Added, imported } from '../../http/installer/stored-datasets.ts';
+import { type Added, add, imported } from '../../http/installer/stored-datasets.ts';
 import { cacheDatabase } from '../../support/cache-database.ts';
 import { newUser } from '../../support/dataset-samples.ts';
 import { fault, run } from '../../support/run-command.ts';
@@ -41,6 +41,35 @@ t.test('revises with a note and changes, and says the new id', async (t) => {
     kind: 'files',
     files: [{ name: 'genes.txt', size: 14 }],
   });
+});
+
+t.test('shows every step with its status, and every message in full', async (t) => {
+  const { app, at, owner, access } = await setup(t);
+  const invalid = await add(
+    app,
+    db,
+    owner,
+    {},
+    {
+      upload_status: 'success',
+      import_status: 'invalid',
+      import_messages: '{"line 3: ABC is not a gene","line 7 has\n 2 columns, \u001b[31m3 are expected"}',
+    },
+  );
+  const stepsOf = async (dataset: string) =>
+    /^steps\n([\s\S]*)$/m.exec((await run('datasets', ['show', dataset, ...access])).out)?.[1];
+  const waiting = ['  PlasmoSite data: waiting', '  PlasmoSite meta: waiting'];
+  const expected = ['  upload: success', '  import: invalid', '    line 3: ABC is not a gene'];
+  t.equal(
+    await stepsOf(invalid.dataset),
+    [...expected, '    line 7 has 2 columns, 3 are expected', ...waiting, ''].join('\n'),
+  );
+  await db.query(
+    `insert into install_status (dataset_id, target_id, kind, status, messages)
+     values ($1, 'PlasmoSite', 'data', 'failed-installation', '{"no such schema"}')`,
+    [at.dataset],
+  );
+  t.match(await stepsOf(at.dataset), /^ {2}PlasmoSite data: failed-installation\n {4}no such schema$/m);
 });
 
 t.test('deletes, and takes the deletion back', async (t) => {

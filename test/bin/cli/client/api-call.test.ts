@@ -28,6 +28,28 @@ t.test('a server that is not there, or gives no response within the deadline, is
   await late;
 });
 
+t.test('a server that is not available at the moment is unreachable, and one that refuses is not', async (t) => {
+  const codes: Readonly<Record<number, boolean>> = {
+    401: false,
+    409: false,
+    500: false,
+    502: true,
+    503: true,
+    504: true,
+  };
+  const server = createServer((request, response) => {
+    response.writeHead(Number(request.url?.slice(1))).end('{"message":"the reason"}');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close().closeAllConnections());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  for (const [status, unreachable] of Object.entries(codes))
+    await t.rejects(callApi({ server: url, path: `/${status}`, headers: {} }, new AbortController().signal), {
+      ...{ name: 'Failure', status: Number(status), kind: unreachable ? 'transient' : 'rejected', unreachable },
+      message: `${status}: the reason`,
+    });
+});
+
 t.test('a caller that gives up is told its own reason', async (t) => {
   const { server, asked } = await silent(t);
   const stop = new AbortController();
