@@ -110,8 +110,13 @@ export const LOG_LEVEL = command({
 });
 
 export const AUDIT_FILTERS = {
-  from: { type: 'string', value: 'TIME', otherwise: 'the beginning', what: 'from this time on, such as 2026-01-31T12' },
-  to: { type: 'string', value: 'TIME', otherwise: 'now', what: 'before this time, in UTC' },
+  from: {
+    type: 'string',
+    value: 'TIME',
+    otherwise: 'the beginning',
+    what: 'only from this time on, in UTC, such as 2026-01-31T12',
+  },
+  to: { type: 'string', value: 'TIME', otherwise: 'now', what: 'only before this time, in UTC' },
   actor: { type: 'string', value: 'ID', otherwise: 'all', what: 'a user id, or the name of a machine token' },
   dataset: { type: 'string', value: 'ID', otherwise: 'all', what: 'only requests for this dataset' },
   route: { type: 'string', value: 'PATTERN', otherwise: 'all', what: 'only this route, such as /datasets/:id' },
@@ -128,7 +133,9 @@ export const AUDIT_EXPORT = command({
   summary: 'print the audit trail as JSON lines, oldest first',
   arguments: {},
   options: { ...AUDIT_FILTERS, ...ADMIN_OPTIONS },
-  examples: [{ run: 'audit export --from 2026-01-01 --outcome refused', what: 'what was refused since January' }],
+  examples: [
+    { run: 'audit export --from 2026-01-01 --outcome refused', what: 'prints what was refused since January' },
+  ],
   load: async () => (await import('../../commands/audit.ts')).exportAudit,
 });
 

@@ -40,7 +40,9 @@ export const CONFIG_REFERENCE = command({
   summary: 'print the reference of all settings, as Markdown',
   arguments: {},
   options: {},
-  examples: [{ run: 'config reference | less', what: 'what each setting does, what it may be, and its default' }],
+  examples: [
+    { run: 'config reference | less', what: 'shows what each setting does, what is allowed, and its default' },
+  ],
   load: async () => (await import('../../commands/config.ts')).printReference,
 });
 
@@ -69,11 +71,12 @@ export const DOCTOR = command({
 export const MIGRATE = command({
   summary: 'migrate the databases of the services',
   description: [
-    'These are the cache database, and the databases of the report and access services if the file has them.',
+    'These are the cache database, and the databases of the report and access services if the file has them. The services do ' +
+      'the same when they start.',
   ],
   arguments: {},
   options: { config: CONFIG, json: JSON_OUTPUT, quiet: QUIET },
-  examples: [{ run: 'migrate --config longshore.yaml', what: 'before the first start, and before each upgrade' }],
+  examples: [{ run: 'migrate --config longshore.yaml', what: 'before the first start' }],
   load: async () => (await import('../../commands/migrate.ts')).migrateCommand,
 });
 
@@ -92,7 +95,11 @@ export const TOKEN = command({
   arguments: {},
   options: {
     data: DATA,
-    config: { ...CONFIG_INSTEAD, what: 'a configuration file with the private key of the issuer, instead of --data' },
+    config: {
+      ...CONFIG_INSTEAD,
+      otherwise: 'the key in the data directory',
+      what: 'a configuration file that names the private key of the issuer, instead of --data',
+    },
     user: { type: 'string', value: 'N', required: true, what: 'the id of the user' },
     guest: { type: 'boolean', what: 'the token of a guest' },
     'given-name': { type: 'string', value: 'TEXT', otherwise: 'not in the token', what: "the user's given name" },
@@ -106,7 +113,7 @@ export const TOKEN = command({
 
 export const ACCESS_IMPORT = command({
   summary: 'add or replace curated datasets of the dataset access service',
-  arguments: { file: { path: 'file', what: 'a YAML file of datasets, as config/samples/access-studies.yaml' } },
+  arguments: { file: { path: 'file', what: 'a YAML file of datasets, such as config/samples/access-studies.yaml' } },
   options: { data: DATA, config: CONFIG_INSTEAD, json: JSON_OUTPUT },
   examples: [{ run: 'access import studies.yaml --config longshore.yaml', what: 'says how many are new or changed' }],
   load: async () => (await import('../../commands/access.ts')).importStudies,

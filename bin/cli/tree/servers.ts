@@ -36,12 +36,12 @@ export const UP = command({
     },
   },
   examples: [
-    { run: 'up --data /tmp/longshore', what: 'everything is below /tmp/longshore' },
+    { run: 'up --data /tmp/longshore', what: 'keeps everything under /tmp/longshore' },
     { run: 'up --demo --exit', what: 'one dataset goes from upload to installed, then everything stops' },
   ],
   exitCodes: {
     0: 'it was stopped by Ctrl-C or SIGTERM, or the demo succeeded',
-    1: 'it could not start, or broke down',
+    1: 'it could not start, or failed later',
   },
   load: async () => (await import('../../commands/up.ts')).up,
 });
@@ -56,7 +56,7 @@ export const SERVE = command({
   arguments: {},
   options: { config: CONFIG },
   examples: [{ run: 'serve --config /etc/longshore/longshore.yaml', what: 'what the systemd unit runs' }],
-  exitCodes: { 0: 'it was stopped by SIGTERM or SIGINT', 1: 'it could not start, or broke down' },
+  exitCodes: { 0: 'it was stopped by SIGTERM or SIGINT', 1: 'it could not start, or failed later' },
   load: async () => (await import('../../commands/serve.ts')).serve,
 });
 
@@ -70,11 +70,11 @@ export const PLUGIN = command({
   arguments: {},
   options: {
     config: CONFIG,
-    id: { type: 'string', value: 'KEY', required: true, what: 'the key of the plugin below installer.plugins' },
+    id: { type: 'string', value: 'KEY', required: true, what: 'the key of the plugin under installer.plugins' },
   },
   examples: [
     { run: 'plugin --config longshore.yaml --id genelist', what: "serves the scripts of the plugin 'genelist'" },
   ],
-  exitCodes: { 0: 'it was stopped by SIGTERM or SIGINT', 1: 'it could not start, or broke down' },
+  exitCodes: { 0: 'it was stopped by SIGTERM or SIGINT', 1: 'it could not start, or failed later' },
   load: async () => (await import('../../commands/plugin.ts')).plugin,
 });
