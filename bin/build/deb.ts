@@ -65,7 +65,7 @@ try {
   await writeFile(join(tree, 'DEBIAN', 'md5sums'), sums.join(''));
   for (const path of globSync('**', { cwd: tree })) await utimes(join(tree, path), made, made);
   const file = join(out, `longshore_${version}_amd64.deb`);
-  execFileSync('dpkg-deb', ['--root-owner-group', '-Zxz', '-z1', '--build', tree, file], {
+  execFileSync('dpkg-deb', ['--root-owner-group', '--threads-max=1', '-Zxz', '-z1', '--build', tree, file], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, SOURCE_DATE_EPOCH: String(Math.floor(made.getTime() / 1000)) },
   });

@@ -35,7 +35,14 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
       'serve',
     ),
     seconds: 80,
-    touchedBy: ['bin/commands/', 'bin/compose/', 'config/', 'engine/adapters/embedded-postgres/', 'engine/runtime/log'],
+    touchedBy: [
+      'bin/cli/',
+      'bin/commands/',
+      'bin/compose/',
+      'config/',
+      'engine/adapters/embedded-postgres/',
+      'engine/runtime/log',
+    ],
   },
   {
     name: 'e2e datasets',
