@@ -18,17 +18,25 @@ async function scriptFor(t: Test, shell: string): Promise<string> {
 
 t.test('fish completes commands, options and values', async (t) => {
   const script = await scriptFor(t, 'fish');
-  const lines = ['longshore ups', 'longshore jobs --lane im', 'longshore config ch', 'longshore datasets --owne'];
-  const calls = lines.map((line) => `complete -C '${line}'; echo .`);
+  const expected: Readonly<Record<string, readonly string[]>> = {
+    'longshore ups': [],
+    'longshore jobs --lane im': ['import'],
+    'longshore log-level de': ['debug'],
+    'longshore config ch': ['check'],
+    'longshore datasets sh': ['share', 'show'],
+    'longshore datasets list --owne': ['--ownership'],
+    'longshore datasets show --owne': [],
+    'longshore help dat': ['datasets'],
+  };
+  const calls = Object.keys(expected).map((line) => `complete -C '${line}'; echo .`);
   const { stdout } = await execute('fish', ['--no-config', '-c', [`source ${script}`, ...calls].join('\n')], {
     // Files of the working directory are offered too.
     cwd: t.testdirName,
     env: { ...process.env, HOME: t.testdirName },
   });
-  t.strictSame(
-    stdout.split('.\n').map((answer) => answer.trim()),
-    ['', 'import', 'check', '--ownership', ''],
-  );
+  // A word, a tab, what it is.
+  const answers = stdout.split('.\n').map((answer) => [...answer.matchAll(/^(\S+)/gm)].map(([word]) => word));
+  for (const [at, [line, words]] of Object.entries(expected).entries()) t.strictSame(answers[at], words, line);
 });
 
 t.test('zsh takes the function for the command', async (t) => {
