@@ -8,6 +8,7 @@ import { derive } from './derive.ts';
 import { foundAt } from './describe.ts';
 import { resolveForms } from './forms.ts';
 import { installerRules } from './installer-rules.ts';
+import { unreadable } from './named-files.ts';
 import { Cursor, displayPath, isMap, type Path, pointerOf } from './path.ts';
 import { processRules } from './process-rules.ts';
 import { ROOT_SCHEMA, type RootFile } from './schema/root.ts';
@@ -142,7 +143,7 @@ async function readSource(file: string): Promise<Source> {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
       return { found: 'bytes that are not UTF-8', allowed: 'UTF-8 text' };
-    return { found: `a file that cannot be read (${code})`, allowed: 'a readable YAML file' };
+    return { found: `a file ${unreadable(error).replace('which', 'that')}`, allowed: 'a readable YAML file' };
   }
 }
 

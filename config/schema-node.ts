@@ -34,6 +34,7 @@ export interface SchemaNode {
   readonly 'x-derived'?: string;
   readonly 'x-ignored'?: string;
   readonly 'x-live'?: LiveKind;
+  readonly 'x-shell'?: true;
 }
 
 /**

@@ -1,10 +1,12 @@
 // Expands placeholders in scalars after YAML parsing, and hides secrets in what we print.
 //   ${env:NAME}   ${env:NAME:-default}   ${file:PATH}   $${env:NAME} stands for the text ${env:NAME}
-// A scalar that is exactly one placeholder gets the type that the schema requires there.
+// Other text in ${..} is a fault, because somebody expects it to be replaced: with `password: ${DB_PASSWORD}`, the password would
+// be the name of a variable. Only text that a shell may read keeps it (`x-shell`). A scalar that is exactly one placeholder gets the type that the schema requires there.
 
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { decodeUtf8 } from '../engine/model/utf8.ts';
+import { unreadable } from './named-files.ts';
 import { isMap, type Path, pointerOf, valueAt } from './path.ts';
 import { childOf, nodeAt, type SchemaNode, takesType } from './schema-node.ts';
 import type { Finding } from './validate.ts';
@@ -25,7 +27,11 @@ interface ExpansionSources {
 const HIDDEN = '[hidden]';
 
 const MAX_FILE_BYTES = 65_536;
-const PLACEHOLDER = /(\$?)\$\{([a-z]+):([^}]{0,4096})\}/g;
+const PLACEHOLDER = /(\$?)\$\{([^}]{0,4096})\}/g;
+const SCHEME = /^([a-z]+):([\s\S]*)$/;
+/** What people write for a value from elsewhere; `${2,3}` is not. */
+const NAME_LIKE = /^\s*[A-Za-z_]/;
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const UNTERMINATED = /\$\{(?:env|file):[^}]*$/;
 const ENV_BODY = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/;
 /** Keys of open maps that contain secrets although no schema marks them. */
@@ -50,16 +56,25 @@ export async function expand(document: unknown, schema: SchemaNode, sources: Exp
 
   const scalar = async (text: string, path: Path): Promise<unknown> => {
     if (!text.includes('${')) return text;
+    const node = nodeAt(schema, document, path);
+    const keepsBraces = node === undefined || node['x-shell'] === true;
     const matches = [...text.matchAll(PLACEHOLDER)];
     const names: string[] = [];
     let result = '';
     let end = 0;
     for (const match of matches) {
-      const [whole, escaped, scheme = '', body = ''] = match;
+      const [whole, escaped, inside = ''] = match;
+      const [, scheme, body = ''] = SCHEME.exec(inside) ?? [];
+      if (scheme === undefined && (keepsBraces || !NAME_LIKE.test(inside))) continue;
       result += text.slice(end, match.index);
       end = match.index + whole.length;
       if (escaped) {
         result += whole.slice(1);
+        continue;
+      }
+      if (scheme === undefined) {
+        findings.push({ path, ...withoutSource(inside, whole === text) });
+        names.push('a placeholder');
         continue;
       }
       names.push(shownName(scheme, body));
@@ -75,13 +90,25 @@ export async function expand(document: unknown, schema: SchemaNode, sources: Exp
     if (names.length === 0) return result + rest;
     origins.set(pointerOf(path), names.join(' and '));
     const sole = matches.length === 1 && matches[0]?.[0] === text;
-    return sole && !wantsText(nodeAt(schema, document, path)) ? retyped(result) : result + rest;
+    return sole && !wantsText(node) ? retyped(result) : result + rest;
   };
 
   return { document: await visit(document, []), findings, origins };
 }
 
 const ALLOWED = `\${env:NAME}, \${env:NAME:-default} or \${file:PATH}`;
+
+/**
+ * Shows what is inside only if it is the whole value and the name of a variable. Otherwise it may be a part of a password.
+ * @param isWhole whether the value is nothing else
+ */
+function withoutSource(inside: string, isWhole: boolean): Pick<Finding, 'found' | 'allowed'> {
+  const name = isWhole && VARIABLE.test(inside) ? inside : undefined;
+  return {
+    found: `\${${name ?? '..'}}, which does not say where the value comes from`,
+    allowed: `\${env:${name ?? 'NAME'}} for an environment variable, \${file:PATH} for a file, $\${${name ?? '..'}} for this text`,
+  };
+}
 
 /** The placeholder without its default. A default may be a secret, and so may text that only looks like a placeholder. */
 function shownName(scheme: string, body: string): string {
@@ -123,8 +150,12 @@ async function fileText(path: string, shown: string): Promise<Outcome> {
     if (text === undefined) return { fault: { found: `${shown}, which is not UTF-8`, allowed: 'text in UTF-8' } };
     return { text: text.replace(/\r?\n$/, '') };
   } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    return { fault: { found: `${shown}, which cannot be read (${code})`, allowed: 'the path of a readable file' } };
+    return {
+      fault: {
+        found: `${shown}, ${unreadable(error)}`,
+        allowed: "the path of a readable file; a relative path starts at this file's folder",
+      },
+    };
   }
 }
 

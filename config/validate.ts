@@ -19,7 +19,7 @@ export interface Finding {
 /** The text of a number in the file, by path. */
 export type Written = (path: Path) => string | undefined;
 
-const ANNOTATIONS = ['x-allowed', 'x-forms', 'x-port', 'x-derived', 'x-ignored', 'x-live'];
+const ANNOTATIONS = ['x-allowed', 'x-forms', 'x-port', 'x-derived', 'x-ignored', 'x-live', 'x-shell'];
 
 /** Finds every fault of a document. */
 type Check = (document: unknown, written: Written) => readonly Finding[];

@@ -1,13 +1,9 @@
-// Legal values that the operator should know about: settings without effect, insecure settings, values that are cut. And for
-// `config check`: files and programs that must exist where the configuration is used.
+// Legal values that the operator should know about: settings without effect, insecure settings, values that are cut.
 
-import { access, constants, stat } from 'node:fs/promises';
-import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { suggestKey } from './describe.ts';
-import { Cursor, displayPath, isMap, type Path, valueAt } from './path.ts';
+import { Cursor, displayPath, isMap, type Path } from './path.ts';
 import { branchOf, childOf, type SchemaNode } from './schema-node.ts';
-import type { Finding } from './validate.ts';
 
 export const MAILS_WAIT = 'mail is not configured: mails of the access service wait in the outbox';
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/;
@@ -96,66 +92,4 @@ function sizes(asWritten: Cursor, root: Cursor): readonly string[] {
       .map((size) => `${displayPath(size.path)} is above restService.maxUploadSize: ${max} applies`),
     ...(max > quota ? ['installer.restService.maxUploadSize is above userMaxStorageSize, which applies first'] : []),
   ];
-}
-
-/**
- * Checks that files and programs exist that the configuration names. Is for `config check`, not for loading, which may happen
- * on another machine.
- * @param searchPath PATH of the environment in which the programs will run
- */
-export async function namedFileFindings(
-  schema: SchemaNode,
-  document: Cursor,
-  dir: string,
-  searchPath: string,
-): Promise<readonly Finding[]> {
-  const findings: Finding[] = [];
-  for (const { path, form } of named(schema, document.value, [])) {
-    const name = String(valueAt(document.value, path));
-    if (form === 'file' && !(await isReadable(resolve(dir, name))))
-      findings.push({ path, found: `${JSON.stringify(name)}, which cannot be read`, allowed: 'a readable file' });
-    if (form === 'program' && !(await isExecutable(name, dir, searchPath)))
-      findings.push({
-        path,
-        found: `${JSON.stringify(name)}, which is no executable here`,
-        allowed:
-          'one executable: a name on PATH or a path; arguments go into `arguments`, a shell is written as /bin/sh -c',
-      });
-  }
-  return findings;
-}
-
-/** Values of the forms `file` and `program`. The schema reports malformed ones. */
-function named(
-  schema: SchemaNode,
-  value: unknown,
-  path: Path,
-): readonly { readonly path: Path; readonly form: 'file' | 'program' }[] {
-  const form = schema['x-form'];
-  if (form === 'file' || form === 'program') return typeof value === 'string' && value !== '' ? [{ path, form }] : [];
-  const steps = Array.isArray(value) ? [...value.keys()] : isMap(value) ? Object.keys(value) : [];
-  return steps.flatMap((step) => {
-    const child = childOf(schema, value, step);
-    return child ? named(child, valueAt(value, [step]), [...path, step]) : [];
-  });
-}
-
-const isReadable = (path: string): Promise<boolean> => permits(path, constants.R_OK);
-
-async function isExecutable(name: string, dir: string, searchPath: string): Promise<boolean> {
-  if (name.includes('/')) return permits(isAbsolute(name) ? name : resolve(dir, name), constants.X_OK);
-  for (const folder of searchPath.split(delimiter))
-    if (folder !== '' && (await permits(join(folder, name), constants.X_OK))) return true;
-  return false;
-}
-
-async function permits(path: string, mode: number): Promise<boolean> {
-  try {
-    await access(path, mode);
-    // The execute bit of a directory means something else.
-    return !(await stat(path)).isDirectory();
-  } catch {
-    // It cannot be used here, whatever the reason.
-    return false;
-  }
 }

@@ -2,8 +2,20 @@
 // budget, so that an alias bomb is refused before it expands. Custom tags, duplicate keys and keys that are not text are
 // faults.
 
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  type Scalar,
+} from 'yaml';
 import { type Path, pointerOf } from './path.ts';
+import { COMMENT, syntaxFaults } from './syntax-faults.ts';
 
 export interface Position {
   /** From 1. */
@@ -40,7 +52,6 @@ export interface YamlSource {
 /** Most values after the expansion of aliases: far more than any real file has, and few enough to be harmless. */
 const MAX_VALUES = 50_000;
 const MAX_DEPTH = 100;
-const MAX_SYNTAX_FAULTS = 20;
 const CORE_TAGS = new Set(
   ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((tag) => `tag:yaml.org,2002:${tag}`),
 );
@@ -60,11 +71,10 @@ export function readYaml(text: string): YamlSource {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   };
-  const faults: SourceFault[] = document.errors.slice(0, MAX_SYNTAX_FAULTS).map((error) => ({
-    position: place(error.pos[0]),
+  const faults: SourceFault[] = syntaxFaults(text, document.errors).map(({ offset, ...fault }) => ({
+    position: place(offset),
     path: [],
-    found: SYNTAX[error.code] ?? `text that is not YAML (${error.code})`,
-    allowed: 'one YAML 1.2 document',
+    ...fault,
   }));
   if (document.directives.yaml.explicit && document.directives.yaml.version !== '1.2')
     faults.push({
@@ -74,27 +84,14 @@ export function readYaml(text: string): YamlSource {
       allowed: '%YAML 1.2',
     });
   if (faults.length > 0) return { value: undefined, marks: new Map(), faults, readable: false };
-  const reader = new Reader(place, faults);
+  const reader = new Reader(text, place, faults);
   return { value: reader.root(document), marks: reader.marks, faults, readable: !reader.exhausted };
 }
-
-const SYNTAX: Readonly<Record<string, string>> = {
-  BAD_ALIAS: 'a malformed anchor or alias',
-  BAD_DQ_ESCAPE: 'an unknown escape inside double quotes',
-  BAD_INDENT: 'wrong indentation',
-  BAD_SCALAR_START: 'a value that starts with a reserved character (quote it)',
-  BLOCK_AS_IMPLICIT_KEY: "a second 'key: value' on one line (quote the value if it holds ': ')",
-  MISSING_CHAR: 'a missing character, such as a colon, a comma, a bracket or a quote',
-  MULTILINE_IMPLICIT_KEY: 'a key that spans lines',
-  MULTIPLE_DOCS: 'a second document',
-  RESOURCE_EXHAUSTION: 'values nested too deeply',
-  TAB_AS_INDENT: 'a tab as indentation',
-  UNEXPECTED_TOKEN: 'something unexpected after a value',
-};
 
 class Reader {
   readonly marks = new Map<string, Mark>();
   exhausted = false;
+  readonly #text: string;
   readonly #place: (offset: number) => Position;
   readonly #faults: SourceFault[];
   readonly #anchors = new Map<string, Node>();
@@ -103,7 +100,8 @@ class Reader {
   #values = 0;
   #aliasDepth = 0;
 
-  constructor(place: (offset: number) => Position, faults: SourceFault[]) {
+  constructor(text: string, place: (offset: number) => Position, faults: SourceFault[]) {
+    this.#text = text;
     this.#place = place;
     this.#faults = faults;
   }
@@ -130,7 +128,10 @@ class Reader {
     });
     if (node?.tag !== undefined && !CORE_TAGS.has(node.tag))
       this.#fault(node, path, `the tag ${JSON.stringify(node.tag)}`, 'values without tags');
-    if (isScalar(node)) return scalar(node.value);
+    if (isScalar(node)) {
+      this.#continuedByComment(node, path);
+      return scalar(node.value);
+    }
     if (!isMap(node) && !isSeq(node)) return null;
     this.#open.add(node);
     const value = isMap(node)
@@ -162,7 +163,9 @@ class Reader {
     for (const { key: node, value } of pairs) {
       const name = this.#keyText(node, path);
       if (name === undefined) continue;
-      if (name === '<<') merged.push(value);
+      if (name.startsWith('//') && isScalar(node) && node.type === 'PLAIN')
+        this.#faultAt(node.range?.[0] ?? 0, path, COMMENT);
+      else if (name === '<<') merged.push(value);
       else if (Object.hasOwn(result, name))
         this.#fault(node, [...path, name], 'the key a second time', 'each key once per map');
       else result[name] = this.#convert(value, [...path, name], this.#position(node));
@@ -216,6 +219,18 @@ class Reader {
 
   #position(node: Node | null): Position {
     return this.#place(node?.range?.[0] ?? 0);
+  }
+
+  /** In a plain value, a line below it that begins with `//` would be part of the value. */
+  #continuedByComment({ type, range }: Scalar, path: Path): void {
+    if (type !== 'PLAIN' || !range) return;
+    const [start, end] = range;
+    const comment = /\n[ \t]*(?=\/\/)/.exec(this.#text.slice(start, end));
+    if (comment) this.#faultAt(start + comment.index + comment[0].length, path, COMMENT);
+  }
+
+  #faultAt(offset: number, path: Path, fault: Pick<SourceFault, 'found' | 'allowed'>): void {
+    this.#faults.push({ position: this.#place(offset), path, ...fault });
   }
 
   #fault(node: Node | null, path: Path, found: string, allowed: string): void {

@@ -2,6 +2,9 @@
 
 import type { Configuration } from '../../config/configuration.ts';
 import { loadConfiguration } from '../../config/load.ts';
+import { missingFileFindings } from '../../config/named-files.ts';
+import type { Cursor } from '../../config/path.ts';
+import { ROOT_SCHEMA } from '../../config/schema/root.ts';
 import { formatFault } from '../../config/validate.ts';
 import { MAILS_WAIT } from '../../config/warnings.ts';
 import type { SettingsFile } from '../compose/reloading.ts';
@@ -13,14 +16,22 @@ interface LoadedConfig {
   readonly source: SettingsFile;
 }
 
-/**
- * Loads the whole configuration.
- * @param takesMails whether the caller delivers mails if the configuration names no mail server
- */
+/** Files of certificates and keys must exist before anything is started. */
+export const filesExist = (document: Cursor, dir: string): ReturnType<typeof missingFileFindings> =>
+  missingFileFindings(ROOT_SCHEMA, document, dir);
+
+interface LoadOptions {
+  /** Whether the caller delivers mails if the configuration names no mail server. */
+  readonly takesMails?: boolean;
+  /** False for a command that may run on another machine, without the files that the configuration names. */
+  readonly namedFiles?: boolean;
+}
+
+/** Loads the whole configuration. */
 export async function loadConfig(
   file: string,
   io: Pick<CommandIo, 'env' | 'err'>,
-  options: { readonly takesMails?: boolean } = {},
+  options: LoadOptions = {},
 ): Promise<Configuration> {
   return (await loadConfigFile(file, io, options)).configuration;
 }
@@ -29,10 +40,13 @@ export async function loadConfig(
 export async function loadConfigFile(
   file: string,
   io: Pick<CommandIo, 'env' | 'err'>,
-  { takesMails = false }: { readonly takesMails?: boolean } = {},
+  { takesMails = false, namedFiles = true }: LoadOptions = {},
 ): Promise<LoadedConfig> {
   const load: SettingsFile['load'] = async () => {
-    const loaded = await loadConfiguration(file, { env: io.env });
+    const loaded = await loadConfiguration(file, {
+      env: io.env,
+      ...(namedFiles ? { check: filesExist } : {}),
+    });
     if (!loaded.ok || !takesMails) return loaded;
     return { ...loaded, warnings: loaded.warnings.filter((warning) => warning !== MAILS_WAIT) };
   };

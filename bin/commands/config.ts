@@ -2,10 +2,10 @@
 
 import { sharedDataSchemas } from '../../config/configuration.ts';
 import { loadConfiguration } from '../../config/load.ts';
+import { namedFileFindings } from '../../config/named-files.ts';
 import { jsonSchema, printDocument, reference, shownDocument } from '../../config/reference.ts';
 import { ROOT_SCHEMA } from '../../config/schema/root.ts';
 import { formatFault } from '../../config/validate.ts';
-import { namedFileFindings } from '../../config/warnings.ts';
 import { implement } from '../cli/arguments.ts';
 import { type Command, type CommandIo, EXIT } from '../cli/command.ts';
 import { jsonDocument } from '../cli/terminal/text.ts';

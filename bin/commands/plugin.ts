@@ -17,6 +17,7 @@ import { unlessAborted } from '../../engine/runtime/wait.ts';
 import { AuditTrail } from '../../http/kernel/pipeline/audit-trail.ts';
 import { implement } from '../cli/arguments.ts';
 import { type Command, ConfigurationError, EXIT, UsageError } from '../cli/command.ts';
+import { filesExist } from '../cli/load-config.ts';
 import { PLUGIN } from '../cli/tree/servers.ts';
 import { demandAddresses } from '../compose/listeners.ts';
 import { pluginHost } from '../compose/plugin-host.ts';
@@ -45,7 +46,7 @@ export const OF_PLUGIN_HOST = {
 } as const;
 
 export const plugin: Command = implement(PLUGIN, async ({ values: { config, id } }, io) => {
-  const load = () => loadConfiguration(config, { env: io.env, ...OF_PLUGIN_HOST });
+  const load = () => loadConfiguration(config, { env: io.env, check: filesExist, ...OF_PLUGIN_HOST });
   const loaded = await load();
   if (!loaded.ok) throw new ConfigurationError(loaded.faults.map(formatFault).join('\n'));
   const { containerCore, installer, pluginHost: own } = loaded.configuration;

@@ -33,7 +33,7 @@ async function configuredIssuer(
   file: string,
   io: Parameters<Command['run']>[1],
 ): Promise<Parameters<typeof localToken>[0]> {
-  const oauth = (await loadConfig(file, io)).containerCore.authentication?.oauth;
+  const oauth = (await loadConfig(file, io, { namedFiles: false })).containerCore.authentication?.oauth;
   if (oauth?.privateKeyFile === undefined)
     throw new ConfigurationError(
       `${file}: containerCore.authentication.oauth.privateKeyFile is not set: tokens come from an external issuer`,

@@ -6,6 +6,7 @@
 //   x-derived  the default depends on other keys (derive.ts); says how
 //   x-ignored  accepted for compatibility, without effect; says why (warnings.ts)
 //   x-live     applied by a running process that reloads its file; says how (schema-node.ts)
+//   x-shell    text that a shell may read, so `${NAME}` in it is kept (secrets.ts)
 //   writeOnly  a secret; never printed
 
 // Only its types: a node at run time is plain JSON Schema.
@@ -21,6 +22,7 @@ interface Extras {
   readonly 'x-allowed'?: string;
   readonly 'x-ignored'?: string;
   readonly 'x-live'?: LiveKind;
+  readonly 'x-shell'?: true;
 }
 interface TextOptions extends Extras {
   readonly minLength?: number;

@@ -122,7 +122,10 @@ export type ReportConfiguration = Loaded<typeof report>;
 
 const command = section('One step; the first that fails ends the job.', {
   command: formed<string>('program', 'Executable, by name or path. It is not run through a shell.'),
-  arguments: list('Arguments, passed unchanged except that `<<variable>>` is replaced.', text('One argument.')),
+  arguments: list(
+    'Arguments, passed unchanged except that `<<variable>>` is replaced.',
+    text('One argument.', { 'x-shell': true }),
+  ),
   maxDuration: duration('Maximum duration of one run.', '1h', { positive: true }),
 });
 

@@ -70,9 +70,45 @@ t.test('a doubled dollar stands for the placeholder itself', async (t) => {
 });
 
 t.test('other dollars are left alone', async (t) => {
-  const text = 'a$b ${c} ${D} $(e) $$ ^x${2,3}$ ${';
+  const text = 'a$b $(e) $$ ^x${2,3}$ ${';
   t.strictSame(await expanded({ text }), { text });
 });
+
+t.test('a name in braces without a source is a fault that says how to give a secret', async (t) => {
+  t.strictSame(await expanded({ text: '${DB_PASSWORD}' }), [
+    'text: ${DB_PASSWORD}, which does not say where the value comes from',
+  ]);
+  const { findings } = await expand({ text: '${DB_PASSWORD}' }, SCHEMA, { env: { DB_PASSWORD: 'set' }, dir });
+  t.equal(
+    findings[0]?.allowed,
+    '${env:DB_PASSWORD} for an environment variable, ${file:PATH} for a file, $${DB_PASSWORD} for this text',
+  );
+  for (const text of ['my${hunter22}', '${hunter22}${x}', '${ env.X }', '${secrets.X}', '${X:-y}'])
+    t.match(await expanded({ text }), [/^text: \$\{\.\.\}, which does not say/], text);
+  t.strictSame(await expanded({ text: '$${DB_PASSWORD}' }), { text: '${DB_PASSWORD}' });
+});
+
+t.test('every text of the configuration refuses a name in braces, except what a shell reads', async (t) => {
+  const document = { ...(await completeDocument('contract-form')), report: { queryJobs: { root: '/q' } } };
+  // The schema refuses an unknown driver.
+  const places = texts(document).filter((path) => !path.endsWith('.driver'));
+  t.ok(places.length > 80, `${places.length} texts`);
+  for (const path of places) {
+    const { findings } = await expand(changed(document, path, '${NAME}'), ROOT_SCHEMA, { env: {}, dir });
+    const isOpen = /^handler\.(vendor|commands\.\d+\.arguments)\.|\.metaValidation\./.test(path);
+    t.same(
+      findings.map((finding) => finding.path.join('.')),
+      isOpen ? [] : [path],
+      path,
+    );
+  }
+});
+
+function texts(value: unknown, path: readonly string[] = []): readonly string[] {
+  if (typeof value === 'string') return [path.join('.')];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, item]) => texts(item, [...path, key]));
+}
 
 t.test('a file gives its text without the last newline', async (t) => {
   await writeFile(join(dir, 'secret'), 'two\nlines\n');
@@ -92,8 +128,8 @@ t.test('what cannot be expanded is a fault that names the placeholder, never a d
     [$('env:')]: 'text: the malformed placeholder ${env:..}',
     [$('evn:hunter22')]: 'text: the malformed placeholder ${evn:..}',
     '${env:A': 'text: a placeholder without its closing }',
-    [$('file:none')]: 'text: ${file:none}, which cannot be read (ENOENT)',
-    [$('file:.')]: 'text: ${file:.}, which cannot be read (EISDIR)',
+    [$('file:none')]: 'text: ${file:none}, which does not exist',
+    [$('file:.')]: 'text: ${file:.}, which is a folder',
     [$('file:large')]: 'text: ${file:large}, a file of more than 65536 bytes',
   };
   for (const [text, fault] of Object.entries(faults)) t.strictSame(await expanded({ text }), [fault], text);

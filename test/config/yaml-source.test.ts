@@ -85,7 +85,7 @@ t.test('syntax faults have a place and never quote the text', async (t) => {
     'password: @hunter2': '1:11 a value that starts with a reserved character (quote it)',
     'a: hunter2: x': "1:4 a second 'key: value' on one line (quote the value if it holds ': ')",
     'a:\n\tb: hunter2': '2:1 a tab as indentation',
-    'a: "hunter2': '1:12 a missing character, such as a colon, a comma, a bracket or a quote',
+    'a: "hunter2': '1:4 a double quote that is not closed',
     'a: 1\n---\nb: hunter2': '2:1 a second document',
   };
   for (const [text, fault] of Object.entries(texts)) t.equal(faultsOf(text)[0], fault, JSON.stringify(text));

@@ -85,10 +85,10 @@ t.test('check looks for the files and programs that are named', async (t) => {
   const embedded = join(dir, 'embedded-form.yaml');
   t.match(await run(['check', embedded]), {
     code: EXIT.configuration,
-    err: `${embedded}:5:54: containerCore.authentication.oauth.publicKeyFile: found "token-key.pub.pem", which cannot be read; allowed: a readable file\n`,
+    err: `${embedded}:5:54: containerCore.authentication.oauth.publicKeyFile: found "token-key.pub.pem" (${join(dir, 'token-key.pub.pem')}), which does not exist; allowed: a readable file\n`,
   });
   await mkdir(join(dir, 'token-key.pub.pem'));
-  t.match((await run(['check', embedded])).err, /found "token-key\.pub\.pem", which cannot be read/, 'a folder');
+  t.match((await run(['check', embedded])).err, /found "token-key\.pub\.pem" \(\S+\), which is a folder/, 'a folder');
   const contract = join(dir, 'contract-form.yaml');
   const text = await readFile(contract, 'utf8');
   const withCommand = async (command: string, env: CommandIo['env'] = {}) => {

@@ -150,7 +150,7 @@ t.test('a file that cannot be read changes nothing', async (t) => {
   const gone = { ...source, load: () => loadConfiguration('/nowhere/config.yaml', { env: {} }) };
   const reloading = new Reloading(gone, live, threshold, systemClock, log);
   reloading.started();
-  t.match(await reloading.reload(never), { kind: 'faulty', faults: [{ path: '', text: /ENOENT/ }] });
+  t.match(await reloading.reload(never), { kind: 'faulty', faults: [{ path: '', text: /does not exist/ }] });
 });
 
 t.test('two reloads at once are done one after the other', async (t) => {
