@@ -24,6 +24,7 @@ interface Form {
 export type FormName =
   | 'duration'
   | 'positive-duration'
+  | 'size'
   | 'address'
   | 'host'
   | 'addresses'
@@ -47,7 +48,7 @@ const whenText =
   (value: unknown): boolean =>
     typeof value !== 'string' || accepts(value);
 
-const DURATION = "a duration: units d h m s ms us ns in descending order, such as '1d 12h' or '1.5s'";
+const DURATION = "a duration with units in descending order, such as '90s', '1h 30m', '5 minutes' or 'PT1H30M'";
 const inDir = (value: unknown, { dir }: FormContext): string => resolve(dir, String(value));
 /** A bare name is looked up on PATH, so it is not resolved to a path. */
 const inDirUnlessBare = (path: string, { dir }: FormContext): string =>
@@ -64,6 +65,8 @@ export const FORMS: Readonly<Record<FormName, Form>> = {
     accepts: whenText((text) => (parseDuration(text) ?? 0) > 0),
     resolve: (value) => parseDuration(String(value)),
   },
+  // Sizes that are text have become numbers before.
+  size: { accepts: (value) => typeof value !== 'string', resolve: asIs },
   address: {
     accepts: whenText((text) => parseAddress(text) !== undefined),
     resolve: (value, { schema }) => {

@@ -15,6 +15,7 @@ import { ROOT_SCHEMA, type RootFile } from './schema/root.ts';
 import { branchOf, childOf, type SchemaNode } from './schema-node.ts';
 import { expand, holdsLiteralSecret } from './secrets.ts';
 import { type Section, type Selected, Selection, type TargetDatabase } from './sections.ts';
+import { readSizes } from './size.ts';
 import { type ConfigFault, compileCheck, type Finding, type Written } from './validate.ts';
 import { warningsOf } from './warnings.ts';
 import { type Mark, type Position, readYaml } from './yaml-source.ts';
@@ -90,8 +91,9 @@ export async function loadConfiguration(file: string, options: LoadOptions): Pro
   if (definitions !== undefined && !isMap(definitions)) faults.report([notMap(['definitions'], definitions)]);
   const read = selection.prune(ROOT_SCHEMA, content);
   const expansion = await expand(read, schema, { env: options.env, dir });
-  const { document, origins } = expansion;
-  const written: Written = (path) => yaml.marks.get(pointerOf(path))?.text;
+  const { origins } = expansion;
+  const { document, written: sizes } = readSizes(schema, expansion.document);
+  const written: Written = (path) => yaml.marks.get(pointerOf(path))?.text ?? sizes.get(pointerOf(path));
   const unexpanded = new Set(expansion.findings.map(({ path }) => pointerOf(path)));
   faults.report(expansion.findings);
   for (const finding of compileCheck(schema)(document, written)) {

@@ -5,6 +5,7 @@
 import { stringify } from 'yaml';
 import { allowedBy } from './describe.ts';
 import { isMap } from './path.ts';
+import { UNITS_ALLOWED } from './schema/field.ts';
 import { ROOT_SCHEMA } from './schema/root.ts';
 import { driversOf, isDriverUnion, LIVE_KINDS, type LiveKind, type SchemaNode } from './schema-node.ts';
 import { hideSecrets } from './secrets.ts';
@@ -22,7 +23,7 @@ interface Row {
 const DIVIDED: ReadonlySet<string> = new Set(['installer']);
 
 /** Described once, not in each row. */
-const DURATION = /^a duration: .*?'1\.5s'/;
+const DURATION = /^a duration with .*?'PT1H30M'/;
 
 const INTRODUCTION = `# Configuration reference
 
@@ -30,7 +31,10 @@ Made by \`longshore config reference > config/REFERENCE.md\` from the schema; do
 same for editors, as JSON Schema.
 
 - \`*\` in a key stands for a name that the file chooses, \`[]\` for each item of a list.
-- A duration is written in units d h m s ms us ns in descending order: \`1d 12h\`, \`1.5s\`.
+- A duration is a number with a unit, or several in descending order: \`90s\`, \`1h30m\`, \`1d 12h\`, \`1.5 hours\`, \`5 minutes\`. The
+  units are w d h m s ms us ns and their names. ISO 8601 is accepted too: \`PT1H30M\`. A number alone is refused.
+- A size is a number of bytes, or a number with a unit: \`10GB\`, \`10 GiB\`, \`1.5G\`, \`512M\`. kB, MB, GB, TB and k, M, G, T are powers
+  of 1000 (1 GB = 10^9 bytes); KiB, MiB, GiB, TiB and Ki, Mi, Gi, Ti are powers of 1024 (1 GiB = 2^30 bytes).
 - **required**: a section without this key is refused.
 - A section that is not in the file has the defaults of its keys; a root section without which a service is not started says so.
 `;
@@ -79,7 +83,9 @@ function whatOf(node: SchemaNode): string {
 /** The keys of a map have their own rows. */
 function shortly(node: SchemaNode): string {
   if (isDriverUnion(node)) return `\`driver\` is one of ${driversOf(node).join(', ')}`;
-  return node.properties && !node['x-allowed'] ? 'a section' : allowedBy(node).replace(DURATION, 'a duration');
+  return node.properties && !node['x-allowed']
+    ? 'a section'
+    : allowedBy(node).replace(DURATION, 'a duration').replace(UNITS_ALLOWED, '');
 }
 
 function defaultOf(node: SchemaNode, isNeeded: boolean): string {

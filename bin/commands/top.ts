@@ -1,6 +1,7 @@
 // `longshore top`: shows the state of a running server periodically until q, Ctrl-C or SIGTERM. If the server becomes
 // unavailable, that is shown and polling continues; if it never responded, the command fails.
 
+import { parseDuration } from '../../engine/runtime/duration.ts';
 import { aborted, Failure, messageOf } from '../../engine/runtime/failure.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { implement } from '../cli/arguments.ts';
@@ -96,8 +97,8 @@ async function live(source: ReadingSource, terminal: Terminal, intervalMs: numbe
 }
 
 function millisecondsOf(text: string): number {
-  const seconds = Number(text);
-  if (!(seconds >= 0.1 && seconds <= 3_600))
-    throw new UsageError(`--interval '${text}': must be from 0.1 to 3600 seconds`);
-  return seconds * 1_000;
+  const ms = parseDuration(text) ?? Number(text) * 1_000;
+  if (!(ms >= 100 && ms <= 3_600_000))
+    throw new UsageError(`--interval '${text}': must be from 0.1 to 3600 seconds, or a duration such as 500ms or 1m`);
+  return ms;
 }

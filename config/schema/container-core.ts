@@ -17,6 +17,7 @@ import {
   port,
   secret,
   section,
+  size,
   text,
 } from './field.ts';
 
@@ -87,12 +88,12 @@ const authentication = section(
 );
 
 const limits = filled('Limits of every listener.', {
-  maxHeaderSize: integer("Bytes of a request's header section.", {
+  maxHeaderSize: size("Bytes of a request's header section.", {
     minimum: 8192,
     maximum: 1_048_576,
     default: 16_384,
   }),
-  maxJsonSize: integer('Bytes of a JSON body.', { minimum: 65_536, maximum: 67_108_864, default: 1_048_576 }),
+  maxJsonSize: size('Bytes of a JSON body.', { minimum: 65_536, maximum: 67_108_864, default: 1_048_576 }),
   maxConnections: integer(
     'Connections per listener. At the limit a new connection replaces an idle one, or is closed.',
     { minimum: 1, maximum: 65_535, default: 1000 },
@@ -116,11 +117,11 @@ const limits = filled('Limits of every listener.', {
     maximum: 1_000_000,
     default: 1_000,
   }),
-  maxUnsentSize: integer(
+  maxUnsentSize: size(
     'Bytes of responses, per listener, that clients have not read yet. Above the limit the slowest clients are disconnected.',
     { minimum: 1_048_576, maximum: 4_294_967_296, default: 33_554_432 },
   ),
-  minTransferRate: integer(
+  minTransferRate: size(
     'Minimum bytes per second at which a client must send a body or read a response, averaged over `idleTimeout`.',
     { minimum: 1, maximum: 1_048_576, default: 1024 },
   ),
@@ -216,7 +217,7 @@ export const containerCore = section('The process: authentication, listeners, sh
     'Free space on the disks that the process writes to. Below the floor, requests that write get 503 and jobs wait.',
     {
       floor: integer('Percentage of the disk to keep free.', { minimum: 0, maximum: 50, default: 5 }),
-      floorSize: integer('Minimum number of bytes to keep free.', { minimum: 0, default: 1_073_741_824 }),
+      floorSize: size('Minimum number of bytes to keep free.', { minimum: 0, default: 1_073_741_824 }),
     },
   ),
   shutdownGrace: duration('How long running jobs may continue after SIGTERM before they are aborted.', '30s'),

@@ -17,6 +17,7 @@ import { DURATION_PATTERN } from '../../engine/runtime/duration.ts';
 import { ADDRESS_PATTERN, HOST_PATTERN, type ServerAddress } from '../address.ts';
 import type { FormName } from '../forms.ts';
 import type { LiveKind } from '../schema-node.ts';
+import { SIZE_PATTERN } from '../size.ts';
 
 interface Extras {
   readonly 'x-allowed'?: string;
@@ -55,6 +56,24 @@ export const formed = <Value>(form: FormName, description: string, options: Text
 
 export const integer = (description: string, options: IntegerOptions = {}): TUnsafe<number> =>
   node({ type: 'integer', description, ...options });
+
+/** Bytes. In the file also text such as `10GB` (size.ts). */
+export const size = (description: string, options: IntegerOptions = {}): TUnsafe<number> => {
+  const { minimum, maximum } = options;
+  const low = minimum === undefined || minimum === 0 ? undefined : `at least ${minimum}`;
+  const high = maximum === undefined ? undefined : `at most ${maximum}`;
+  const bounds = [low, high].filter((bound) => bound !== undefined).join(' and ');
+  return node({
+    type: ['integer', 'string'],
+    pattern: SIZE_PATTERN,
+    description,
+    'x-form': 'size',
+    'x-allowed': `a size${bounds && ` of ${bounds}`}${UNITS_ALLOWED}`,
+    ...options,
+  });
+};
+/** What follows each size in a fault. */
+export const UNITS_ALLOWED = ' (bytes, or with a unit such as 512MB or 10GiB)';
 
 export const flag = (description: string, value?: boolean): TUnsafe<boolean> =>
   node({ type: 'boolean', description, ...(value === undefined ? {} : { default: value }) });

@@ -18,6 +18,7 @@ import {
   port,
   secret,
   section,
+  size,
   text,
   union,
 } from './field.ts';
@@ -114,8 +115,8 @@ const urlUploads = filled('Uploads that we download from a URL.', {
 });
 
 const restService = filled('The installer API.', {
-  maxUploadSize: integer('Maximum bytes of one upload request.', { minimum: 1_048_576, default: 1_073_741_824 }),
-  userMaxStorageSize: integer('Bytes of raw uploads per user.', { minimum: 1_073_741_824, default: 10_737_418_240 }),
+  maxUploadSize: size('Maximum bytes of one upload request.', { minimum: 1_048_576, default: 1_073_741_824 }),
+  userMaxStorageSize: size('Bytes of raw uploads per user.', { minimum: 1_073_741_824, default: 10_737_418_240 }),
   archives,
   enableFrameworkTrace: flag('Send response headers that trace how a request was handled.', false),
   urlUploads,

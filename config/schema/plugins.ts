@@ -16,7 +16,9 @@ import {
   optional,
   secret,
   section,
+  size,
   text,
+  UNITS_ALLOWED,
   version,
 } from './field.ts';
 import { targetIdField } from './install-targets.ts';
@@ -51,10 +53,10 @@ const dataType = section('A type of dataset.', {
   category: text('Display name.', { minLength: 3 }),
   typeChangesEnabled: flag('Allow a revision to change the data type.', false),
   maxFileSize: derived(
-    integer('Maximum bytes per file; capped by `restService.maxUploadSize`.', {
+    size('Maximum bytes per file; capped by `restService.maxUploadSize`.', {
       minimum: 0,
       exclusiveMaximum: INT64_END,
-      'x-allowed': 'a whole number 0..9223372036854775807',
+      'x-allowed': `a size 0..9223372036854775807${UNITS_ALLOWED}`,
     }),
     '`restService.maxUploadSize`',
   ),
@@ -91,7 +93,7 @@ const plugin = section('A plugin server. Its key names it in logs, metrics and `
   ),
   limits: filled('Limits of every script run.', {
     cpu: optional(integer('CPU seconds.', { minimum: 1, maximum: 31_536_000 })),
-    fileSize: optional(integer('Maximum bytes of one file that the script writes.', { minimum: 1 })),
+    fileSize: optional(size('Maximum bytes of one file that the script writes.', { minimum: 1 })),
   }),
   token: optional(secret('Bearer token that the plugin server requires. Default: `pluginHost.token`.', TOKEN_LENGTH)),
 });
@@ -152,7 +154,7 @@ export type PluginHostConfiguration = Loaded<typeof pluginHost>;
 /** Bounds the cost of unpacking a user's archive. Bytes are bounded elsewhere, but even a small archive can be expensive. */
 export const archives = filled('Limits for unpacking one uploaded archive.', {
   maxEntries: integer('Entries, folders included.', { minimum: 1, maximum: MAX_ENTRIES, default: 10_000 }),
-  maxNamesSize: integer('Bytes of the names of all entries.', {
+  maxNamesSize: size('Bytes of the names of all entries.', {
     minimum: 1_024,
     maximum: 67_108_864,
     default: 2_097_152,

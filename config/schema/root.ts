@@ -20,6 +20,7 @@ import {
   port,
   secret,
   section,
+  size,
   text,
 } from './field.ts';
 import { installer } from './installer.ts';
@@ -111,7 +112,7 @@ const report = section('Formats alignment reports of earlier query jobs.', {
     },
   ),
   maxDuration: duration('Maximum duration of one formatter run.', '1h', { positive: true }),
-  maxOutputSize: integer('Maximum bytes of all files of one job.', { minimum: 1_048_576, default: 10 * GIB }),
+  maxOutputSize: size('Maximum bytes of all files of one job.', { minimum: 1_048_576, default: 10 * GIB }),
   retryAfter: duration('Time after which the same request retries a failed job.', '60s'),
   retention: duration('Time after the last access at which a job expires.', '30d', { positive: true }),
 });
@@ -144,7 +145,7 @@ const handler = section(
     workspace: optional(
       formed<string>('path', "Directory of the workspaces. Default: the system's directory for temporary files."),
     ),
-    maxUnpackedSize: integer('Maximum bytes of an unpacked dataset.', { minimum: 1_048_576, default: 5 * GIB }),
+    maxUnpackedSize: size('Maximum bytes of an unpacked dataset.', { minimum: 1_048_576, default: 5 * GIB }),
     archives,
     passEnvironment: list(
       'Environment variables passed on to commands.',
@@ -152,10 +153,10 @@ const handler = section(
       { uniqueItems: true, default: [] },
     ),
     lane: filled('Mailbox and workers of the lane.', mailboxKeys(16, 4)),
-    maxResultsPerOwner: integer(
-      "Maximum bytes of stored results per owner. At the limit, the owner's uploads get 429.",
-      { minimum: 1_048_576, default: 20 * GIB },
-    ),
+    maxResultsPerOwner: size("Maximum bytes of stored results per owner. At the limit, the owner's uploads get 429.", {
+      minimum: 1_048_576,
+      default: 20 * GIB,
+    }),
     resultRetention: duration('How long a result can be fetched.', '24h', { positive: true }),
     historyRetention: duration('How long the record of a job is kept.', '72h', { positive: true }),
   },

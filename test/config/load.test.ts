@@ -1,8 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders of the configuration look like that
 
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
+import { parse, stringify } from 'yaml';
 import { loadConfiguration } from '../../config/load.ts';
 import { formatFault } from '../../config/validate.ts';
 import { FIXTURES, SECRETS } from './complete-document.ts';
@@ -138,7 +139,8 @@ surprise: 1
 `;
 
 t.test('all faults are reported at once, each with place, path, what was found and what is allowed', async (t) => {
-  const duration = "a duration: units d h m s ms us ns in descending order, such as '1d 12h' or '1.5s'";
+  const duration = "a duration with units in descending order, such as '90s', '1h 30m', '5 minutes' or 'PT1H30M'";
+  const units = '(bytes, or with a unit such as 512MB or 10GiB)';
   const schema = 'a schema name: letters, digits and _, no digit first, 3..63 characters';
   const lane = 'brokerConsumerId, inMemoryQueueSize, workerCount, eventChannel, eventKey, retry';
   t.same(await faultsOf(FAULTY), [
@@ -148,8 +150,8 @@ t.test('all faults are reported at once, each with place, path, what was found a
     'F:5:34: containerCore.authentication.oauth.jwksUrl: found "ftp://x"; allowed: an http(s) URL without user name and password',
     "F:6:3: containerCore.htpp: found an unknown key (did you mean 'http'?); allowed: authentication, http, ports, startupWait, disk, shutdownGrace, audit, log",
     'F:8:12: installer.cacheDb: found text; allowed: a map with the keys server*, username*, password*, name, poolSize, tls, tlsOptions',
-    'F:9:33: installer.restService.maxUploadSize: found 5; allowed: a whole number of at least 1048576',
-    'F:9:56: installer.restService.userMaxStorageSize: found 1e9; allowed: a whole number of at least 1073741824',
+    `F:9:33: installer.restService.maxUploadSize: found 5; allowed: a size of at least 1048576 ${units}`,
+    `F:9:56: installer.restService.userMaxStorageSize: found 1e9; allowed: a size of at least 1073741824 ${units}`,
     'F:10:24: installer.logBroker.driver: found "kafak"; allowed: one of kafka, postgres',
     `F:12:15: installer.lanes.import.wrokerCount: found an unknown key (did you mean 'workerCount'?); allowed: ${lane}`,
     'F:12:44: installer.lanes.import.workerCount: found 21; allowed: a whole number 1..20',
@@ -241,6 +243,35 @@ t.test('a value behind a placeholder is told by its placeholder', async (t) => {
     'F:1:79: containerCore.log.level: found the value of ${env:LEVEL} [hidden]; allowed: one of trace, debug, info, warn, error, silent',
     ...faults.slice(2),
   ]);
+});
+
+t.test('a size with a unit and a duration in any spelling load as bytes and milliseconds', async (t) => {
+  const text = await readFile(join(FIXTURES, 'contract-form.yaml'), 'utf8');
+  const file = join(dir, 'units.yaml');
+  const document = parse(text);
+  document.installer.restService = {
+    maxUploadSize: '512 MiB',
+    userMaxStorageSize: '${env:QUOTA}',
+    archives: { maxDuration: 'PT1H30M' },
+  };
+  document.installer.daemons = { pruner: { pruneInterval: '1h30m', retentionWindow: '2 weeks' } };
+  await writeFile(file, stringify(document));
+  const result = await loadConfiguration(file, { env: { ...SECRETS, QUOTA: '20GB' } });
+  if (!result.ok) throw new Error(result.faults.map(formatFault).join('\n'));
+  const { restService, daemons } = result.configuration.installer;
+  t.equal(restService.maxUploadSize, 536_870_912);
+  t.equal(restService.userMaxStorageSize, 20_000_000_000);
+  t.equal(restService.archives.maxDurationMs, 5_400_000);
+  t.match(daemons.pruner, { pruneIntervalMs: 5_400_000, retentionWindowMs: 14 * 86_400_000 });
+  document.installer.restService = { maxUploadSize: '512KB', userMaxStorageSize: '10 gigabytes' };
+  const faults = await faultsOf(stringify(document), SECRETS);
+  t.match(
+    faults.filter((fault) => fault.includes('restService')),
+    [
+      /found 512KB; allowed: a size of at least 1048576 \(/,
+      /found "10 gigabytes"; allowed: a size of at least 1073741824 \(/,
+    ],
+  );
 });
 
 t.test('a command reads its sections only', async (t) => {

@@ -138,7 +138,7 @@ async function setup(t: Test) {
 
 t.test('one frame, and one document, without a terminal', async (t) => {
   const url = await setup(t);
-  const args = ['--server', url, '--once', '--interval', '0.1'];
+  const args = ['--server', url, '--once', '--interval', '100ms'];
   const { code, out } = await run(top, args);
   t.equal(code, EXIT.ok);
   t.match(out, /^longshore top {3}http.*\n(.*\n)*import {2}3\/10 .*\n(.*\n)*oldest jobs: --admin-token T shows them\n/);
@@ -154,7 +154,10 @@ t.test('what cannot be shown is said', async (t) => {
   const refusals: readonly (readonly [args: readonly string[], message: string])[] = [
     [['--server', url], 'standard output is not a terminal: use --once or --json'],
     [['--server', url, 'x'], "'x' is not expected here"],
-    [['--server', url, '--interval', '0'], "--interval '0': must be from 0.1 to 3600 seconds"],
+    [
+      ['--server', url, '--interval', '0'],
+      "--interval '0': must be from 0.1 to 3600 seconds, or a duration such as 500ms or 1m",
+    ],
   ];
   for (const [args, message] of refusals) await t.rejects(run(top, args), new UsageError(message));
   const nowhere = `http://127.0.0.1:${await freePort()}`;
