@@ -49,8 +49,9 @@ const whenText =
     typeof value !== 'string' || accepts(value);
 
 const DURATION = "a duration with units in descending order, such as '90s', '1h 30m', '5 minutes' or 'PT1H30M'";
+/** One rule for all keys: the working directory of the process does not matter. */
 const inDir = (value: unknown, { dir }: FormContext): string => resolve(dir, String(value));
-/** A bare name is looked up on PATH, so it is not resolved to a path. */
+/** A bare name of a program is no path, but is looked up on PATH. */
 const inDirUnlessBare = (path: string, { dir }: FormContext): string =>
   path.includes('/') && !isAbsolute(path) ? resolve(dir, path) : path;
 
@@ -107,8 +108,8 @@ export const FORMS: Readonly<Record<FormName, Form>> = {
   file: { allowed: 'the path of a readable file', accepts: whenText(isPath), resolve: inDir },
   'uri-path': {
     allowed: 'a path written as a URI reference (blanks as %20)',
-    accepts: whenText((text) => decoded(text) !== undefined),
-    resolve: (value, context) => inDirUnlessBare(decoded(String(value)) ?? '', context),
+    accepts: whenText((text) => isPath(decoded(text) ?? '')),
+    resolve: (value, context) => inDir(decoded(String(value)) ?? '', context),
   },
   program: {
     allowed:

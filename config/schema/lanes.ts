@@ -25,12 +25,15 @@ export const mailboxKeys = (queue: number, workers: number, options: MailboxOpti
     minimum: 1,
     maximum: 100,
     default: queue,
+    'x-allowed': 'a whole number 1..100: other processes cannot run the jobs that this one holds',
     ...options,
   }),
   workerCount: integer('Maximum number of jobs that run at the same time.', {
     minimum: 1,
     maximum: 20,
     default: workers,
+    'x-allowed':
+      'a whole number 1..20: the workers of one process share its connections to the database, of which there are at most 32; for more workers, start another process',
     ...options,
   }),
 });

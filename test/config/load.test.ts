@@ -154,7 +154,7 @@ t.test('all faults are reported at once, each with place, path, what was found a
     `F:9:56: installer.restService.userMaxStorageSize: found 1e9; allowed: a size of at least 1073741824 ${units}`,
     'F:10:24: installer.logBroker.driver: found "kafak"; allowed: one of kafka, postgres',
     `F:12:15: installer.lanes.import.wrokerCount: found an unknown key (did you mean 'workerCount'?); allowed: ${lane}`,
-    'F:12:44: installer.lanes.import.workerCount: found 21; allowed: a whole number 1..20',
+    'F:12:44: installer.lanes.import.workerCount: found 21; allowed: a whole number 1..20: the workers of one process share its connections to the database, of which there are at most 32; for more workers, start another process',
     'F:13:14: installer.lanes.install: found channel import-triggers with key import-trigger, as at installer.lanes.import; allowed: a channel or a key of its own per lane',
     `F:13:73: installer.lanes.install.brokerProducerId: found an unknown key; allowed: ${lane}`,
     'F:14:3: installer.objectStore.path: found nothing; allowed: a path (required)',

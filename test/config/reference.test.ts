@@ -30,7 +30,7 @@ t.test('every key says what it is and what is allowed', async (t) => {
 
 t.test('a key shows its bounds, its default, whether it is needed, secret, or taken over by a reload', async (t) => {
   const row = (key: string): string => made.split('\n').find((line) => line.startsWith(`| \`${key}\` |`)) ?? '';
-  t.match(row('lanes.import.workerCount'), /a whole number 1\.\.20 \| `\d+` \|$/);
+  t.match(row('lanes.import.workerCount'), /a whole number 1\.\.20: .* start another process \| `\d+` \|$/);
   t.match(row('lanes.import.workerCount'), /Reload: applies/);
   t.match(row('authentication.adminToken'), /Secret: never printed\./);
   t.match(row('authentication.oauth.issuer'), / \| \*\*required\*\* \|$/);
