@@ -1,6 +1,7 @@
 // Legal values that the operator should know about: settings without effect, insecure settings, values that are cut.
 
 import { isDeepStrictEqual } from 'node:util';
+import { parseAddress, parseAddressCsv } from './address.ts';
 import { suggestKey } from './describe.ts';
 import { Cursor, displayPath, isMap, type Path } from './path.ts';
 import { branchOf, childOf, type SchemaNode } from './schema-node.ts';
@@ -19,6 +20,7 @@ export function warningsOf(schema: SchemaNode, asWritten: unknown, complete: unk
     ...authentication(root),
     ...openDoors(root),
     ...unknownHandlerKeys(schema, root.at('handler')),
+    ...openLogin(root.at('installer', 'ldap')),
     ...sizes(new Cursor(asWritten), root),
     ...(root.at('access').present && !root.at('mail').present ? [MAILS_WAIT] : []),
     ...(root.at('installer', 'logBroker', 'consumers', 'autoOffsetReset').text === 'none'
@@ -68,6 +70,24 @@ function openDoors(root: Cursor): readonly string[] {
     return [`${name} listens on ${host} without a token: whoever reaches it can run its scripts`];
   });
 }
+
+/** A simple bind sends the password as it is. */
+function openLogin(ldap: Cursor): readonly string[] {
+  if (!ldap.at('bindPassword').present || ldap.at('tls').value === true) return [];
+  const { value } = ldap.at('servers');
+  const servers =
+    typeof value === 'string'
+      ? parseAddressCsv(value)
+      : ldap
+          .at('servers')
+          .items()
+          .map(({ value }) => hostOf(value));
+  if (servers?.every((server) => LOOPBACK.test(server?.host ?? ''))) return [];
+  return ['installer.ldap.bindPassword is sent unencrypted: set installer.ldap.tls'];
+}
+
+const hostOf = (server: unknown): { readonly host: string } | undefined =>
+  typeof server === 'string' ? parseAddress(server) : isMap(server) ? { host: String(server.host) } : undefined;
 
 function unknownHandlerKeys(schema: SchemaNode, handler: Cursor): readonly string[] {
   const known = Object.keys(schema.properties?.handler?.properties ?? {});

@@ -105,9 +105,11 @@ export async function openDirectory(
   log: Logger,
 ): Promise<Directory | undefined> {
   if (!section) return undefined;
-  const { servers, baseDn } = section;
+  const { servers, baseDn, bindDn, bindPassword } = section;
+  // The schema requires both or none.
+  const login = bindDn === undefined ? undefined : { dn: bindDn, password: bindPassword ?? '' };
   const { CachedDirectory, LdapDirectory } = await import('../../engine/adapters/ldap/ldap-directory.ts');
-  return new CachedDirectory(new LdapDirectory({ servers, baseDn, ...tls(section) }), log);
+  return new CachedDirectory(new LdapDirectory({ servers, baseDn, login, ...tls(section) }), log);
 }
 
 // The database of the report job service: a separate database, or a schema of the cache DB.

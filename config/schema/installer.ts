@@ -123,14 +123,27 @@ const restService = filled('The installer API.', {
   autoAcceptShares: flag('Treat a share offer as accepted until the recipient answers.', false),
 });
 
-const ldap = section('Directory in which install target databases are looked up.', {
-  servers: addressesOrCsv(
-    `Servers, tried in this order. The port defaults to ${LDAP_PORTS.tls} with TLS, ${LDAP_PORTS.plain} without.`,
-  ),
-  baseDn: text('Where the search starts.', { minLength: 1 }),
-  tls: flag('Encrypt connections with TLS (ldaps).', false),
-  tlsOptions,
-});
+const ldap = section(
+  'Directory in which install target databases are looked up (docs/configure.md says how an entry names a database).',
+  {
+    servers: addressesOrCsv(
+      `Servers, tried in this order. The port defaults to ${LDAP_PORTS.tls} with TLS, ${LDAP_PORTS.plain} without.`,
+    ),
+    baseDn: text('Where the search starts.', { minLength: 1 }),
+    bindDn: optional(
+      text(
+        'Name to log in with, such as `cn=reader,dc=example,dc=org`. If absent, the directory is read anonymously.',
+        {
+          minLength: 3,
+        },
+      ),
+    ),
+    bindPassword: optional(secret('Password of `bindDn`. Without `tls` it is sent unencrypted.', 1)),
+    tls: flag('Encrypt connections with TLS (ldaps).', false),
+    tlsOptions,
+  },
+  { also: { dependentRequired: { bindDn: ['bindPassword'], bindPassword: ['bindDn'] } } },
+);
 
 export const installer = section('The dataset installer.', {
   cacheDb,

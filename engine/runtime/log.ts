@@ -10,6 +10,7 @@ export type Logger = pino.Logger;
 
 const SECRET_FIELDS = [
   'password',
+  'bindPassword',
   'secretKey',
   'accessToken',
   'adminToken',

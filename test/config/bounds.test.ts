@@ -134,6 +134,8 @@ const LENGTHS: Record<string, Bounds> = {
   'installer.objectStore.region': [1, OPEN],
   'installer.siteBuild': [1, OPEN],
   'installer.ldap.baseDn': [1, OPEN],
+  'installer.ldap.bindDn': [3, OPEN],
+  'installer.ldap.bindPassword': [1, OPEN],
   'installer.installTargets.*.controlDb.name': [1, OPEN],
   'installer.installTargets.*.dataDb.name': [1, OPEN],
   'installer.plugins.*.token': [16, OPEN],
@@ -174,6 +176,7 @@ const full: Document = {
   access: { ...(contract.access as Document), db: db() },
   pluginHost: {},
 };
+Object.assign((full.installer as { ldap: Document }).ldap, { bindDn: 'cn=reader', bindPassword: 'password' });
 const [alpha, beta] = (contract.installer as { installTargets: Document[] }).installTargets;
 if (alpha && beta) beta.dataDb = structuredClone(beta.controlDb);
 const check = compileCheck(ROOT_SCHEMA);

@@ -151,7 +151,7 @@ t.test('every secret of the contract and of our additions is marked', async (t) 
     if (typeof node.additionalProperties === 'object') visit(node.additionalProperties, key);
   };
   visit(ROOT_SCHEMA, '');
-  t.same([...marked].sort(), ['accessToken', 'adminToken', 'password', 'secretKey', 'token']);
+  t.same([...marked].sort(), ['accessToken', 'adminToken', 'bindPassword', 'password', 'secretKey', 'token']);
 });
 
 t.test('no secret is printed', async (t) => {

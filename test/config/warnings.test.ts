@@ -37,6 +37,21 @@ t.test('a file that asks for nothing odd gets no warning', async (t) => {
   t.same(warningsWith({}), []);
 });
 
+t.test(
+  'a password that a directory gets unencrypted is a warning, unless the directory is on this machine',
+  async (t) => {
+    const bound = (servers: unknown, tls = false) =>
+      warningsWith({ 'installer.ldap': { servers, baseDn: 'dc=a', bindDn: 'cn=a', bindPassword: 'b', tls } });
+    const warning = 'installer.ldap.bindPassword is sent unencrypted: set installer.ldap.tls';
+    for (const servers of ['a', 'localhost, a:389', ['127.0.0.1', 'a'], [{ host: 'a' }]]) {
+      t.same(bound(servers), [warning], JSON.stringify(servers));
+      t.same(bound(servers, true), []);
+    }
+    for (const servers of ['localhost', '127.0.0.1:389, [::1]', ['localhost'], [{ host: '127.0.0.1', port: 389 }]])
+      t.same(bound(servers), [], JSON.stringify(servers));
+  },
+);
+
 t.test('each setting without effect is named when it is changed', async (t) => {
   for (const [path, value] of Object.entries(IGNORED)) {
     const warnings = warningsWith({ [path]: value });

@@ -20,7 +20,7 @@ import { KafkaCluster } from './kafka.ts';
 import { kafkaSettings } from './kafka-settings.ts';
 import { startRabbitMq } from './rabbitmq.ts';
 import { startRadosgw } from './radosgw.ts';
-import { BASE_DN, startSlapd } from './slapd.ts';
+import { BASE_DN, READER, startSlapd } from './slapd.ts';
 
 const signal = new AbortController().signal;
 const dirOf = (name: string): Promise<string> => mkdtemp(join(tmpdir(), `longshore-doctor-${name}-`));
@@ -108,6 +108,7 @@ t.test(
       {
         uses: [use],
         where: 'cn=genes',
+        lookupCn: 'genes',
         locate: async (until) => {
           const at = await directory.find('genes', until);
           const role = { user: 'dataset', password: 'password', schema: 'rows', applicationName: 'doctor' };
@@ -124,11 +125,36 @@ t.test(
     const attributes = { pgConnectionParam: ['host=127.0.0.1', 'port=9', 'dbname=genes'] };
     slapd.put({ cn: 'genes', classes, attributes });
     t.match(await look(lookedUp), {
-      problems: [{ problem: /database genes at 127\.0\.0\.1:9: .*ECONNREFUSED/, fix: /^nothing is listening there/ }],
+      problems: [
+        {
+          problem: /database genes at 127\.0\.0\.1:9: .*ECONNREFUSED/,
+          fix: /^nothing is listening there: start PostgreSQL, or correct the directory entry cn=genes; /,
+        },
+      ],
     });
     slapd.put({ cn: 'other', classes: ['applicationProcess'], attributes: {} });
     slapd.put({ cn: 'genes', classes, attributes, below: 'cn=other' });
     t.match((await look(lookedUp)).problems, [{ problem: /found 2 entries, expected exactly one$/, fix }]);
+    const elsewhere = new LdapDirectory({ servers: [server], baseDn: 'dc=nowhere' });
+    await t.rejects(elsewhere.find('genes', signal));
+    t.equal(
+      explainEntry({ ...section, baseDn: 'dc=nowhere' })(await elsewhere.find('genes', signal).catch((error) => error)),
+      'correct installer.ldap.baseDn, let anonymous clients read below it, or set installer.ldap.bindDn and bindPassword',
+    );
+    const refused = { ...section, bindDn: READER.dn, bindPassword: 'planted-wrong' };
+    const stranger = new LdapDirectory({
+      servers: [server],
+      baseDn: BASE_DN,
+      login: { dn: READER.dn, password: 'planted-wrong' },
+    });
+    const told = await look(directoryCheck(refused, stranger));
+    t.match(told.problems, [
+      {
+        problem: /refuses the login as cn=reader,dc=example,dc=test: wrong name or password$/,
+        fix: /^correct installer\.ldap\.bindDn and installer\.ldap\.bindPassword/,
+      },
+    ]);
+    t.notMatch(JSON.stringify(told), /planted/);
     const secure = { servers: [{ host: '127.0.0.1', port: slapd.tlsPort }], baseDn: BASE_DN };
     const distrusting = new LdapDirectory({ ...secure, tls: { rejectUnauthorized: true } });
     t.match((await look(directoryCheck({ ...section, ...secure }, distrusting))).problems, [

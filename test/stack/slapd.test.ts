@@ -4,10 +4,11 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import t from 'tap';
-import { LdapDirectory, type LdapOptions } from '../../engine/adapters/ldap/ldap-directory.ts';
+import { LdapDirectory, type LdapOptions, refusalOf } from '../../engine/adapters/ldap/ldap-directory.ts';
 import { freePort } from '../support/ports.ts';
-import { BASE_DN, type DirectoryEntry, startSlapd } from './slapd.ts';
+import { BASE_DN, type DirectoryEntry, READER, startSlapd } from './slapd.ts';
 
 const signal = new AbortController().signal;
 const server = await startSlapd(await mkdtemp(join(tmpdir(), 'longshore-slapd-')));
@@ -95,6 +96,67 @@ t.test('over TLS, with a certificate that is verified', async (t) => {
   await t.resolves(directory({ servers, tls: { rejectUnauthorized: true, ca } }).probe(signal));
   await t.rejects(directory({ servers, tls: { rejectUnauthorized: true } }).probe(signal), { message: /certificate/ });
   await t.resolves(directory({ servers, tls: { rejectUnauthorized: false } }).probe(signal));
+});
+
+t.test('a directory that anonymous clients may not read is read after a login, plain and over TLS', async (t) => {
+  await using closed = await startSlapd(await mkdtemp(join(tmpdir(), 'longshore-slapd-')), 'readers');
+  closed.put(context('genes', 'host=a', 'dbname=b'));
+  const plain = { servers: [{ host: '127.0.0.1', port: closed.port }] };
+  const ca = readFileSync(closed.caFile, 'utf8');
+  const encrypted = { servers: [{ host: 'localhost', port: closed.tlsPort }], tls: { rejectUnauthorized: true, ca } };
+  for (const [name, at] of Object.entries({ plain, encrypted })) {
+    const found = { host: 'a', port: 5432, database: 'b' };
+    t.same(await directory({ ...at, login: READER }).find('genes', signal), found, name);
+    await t.resolves(directory({ ...at, login: READER }).probe(signal), name);
+    await t.rejects(
+      directory(at).find('genes', signal),
+      {
+        kind: 'transient',
+        unreachable: true,
+        message: /^directory server \S+ does not let anonymous clients read it$/,
+      },
+      name,
+    );
+  }
+});
+
+t.test('a wrong password, or an unknown name, is told as such, without the password, and is sent once', async (t) => {
+  await using closed = await startSlapd(await mkdtemp(join(tmpdir(), 'longshore-slapd-')), 'readers');
+  const servers = [
+    { host: '127.0.0.1', port: closed.port },
+    { host: '127.0.0.1', port: await freePort() },
+  ];
+  for (const login of [
+    { ...READER, password: 'planted-wrong-password' },
+    { dn: `cn=nobody,${BASE_DN}`, password: READER.password },
+  ]) {
+    const error = await directory({ servers, login })
+      .find('genes', signal)
+      .catch((error: unknown) => error);
+    t.match(error, {
+      kind: 'transient',
+      unreachable: true,
+      message: `directory server 127.0.0.1:${closed.port} refuses the login as ${login.dn}: wrong name or password`,
+    });
+    t.equal(refusalOf(error), 'login');
+    t.notMatch(inspect(error, { depth: 9 }), /planted/);
+  }
+  const wrong = directory({ servers, login: { ...READER, password: 'planted-wrong-password' } });
+  await t.rejects(wrong.probe(signal), { message: /refuses the login/ }, 'a probe logs in too');
+});
+
+t.test('a server that takes passwords over TLS only says so', async (t) => {
+  await using closed = await startSlapd(await mkdtemp(join(tmpdir(), 'longshore-slapd-')), 'encrypted readers');
+  const plain = { servers: [{ host: '127.0.0.1', port: closed.port }] };
+  const error = await directory({ ...plain, login: READER })
+    .probe(signal)
+    .catch((error: unknown) => error);
+  t.match(error, { message: /requires an encrypted connection$/ });
+  t.equal(refusalOf(error), 'encryption');
+  const tls = { rejectUnauthorized: true, ca: readFileSync(closed.caFile, 'utf8') };
+  await t.resolves(
+    directory({ servers: [{ host: 'localhost', port: closed.tlsPort }], tls, login: READER }).probe(signal),
+  );
 });
 
 t.test('a server that hangs is given up when nobody waits any longer', async (t) => {

@@ -51,10 +51,28 @@ dc: example
 dn: ${BASE_DN}
 objectClass: applicationProcess
 cn: databases
+
+dn: cn=reader,dc=example,dc=test
+objectClass: organizationalRole
+objectClass: simpleSecurityObject
+cn: reader
+userPassword: planted-reader-password
 `;
+/** Who may read if anonymous clients may not. */
+export const READER = { dn: 'cn=reader,dc=example,dc=test', password: 'planted-reader-password' };
+
+const RIGHTS = {
+  everyone: ['access to * by * read'],
+  readers: ['access to attrs=userPassword by anonymous auth', 'access to * by users read by anonymous auth'],
+  'encrypted readers': [
+    'security simple_bind=128',
+    'access to attrs=userPassword by anonymous auth',
+    'access to * by users read by anonymous auth',
+  ],
+} as const;
 
 /** @param dir made; everything of it goes there */
-export async function startSlapd(dir: string): Promise<Slapd> {
+export async function startSlapd(dir: string, readBy: keyof typeof RIGHTS = 'everyone'): Promise<Slapd> {
   const [port = 0, tlsPort = 0] = await freePorts(2);
   await mkdir(join(dir, 'data'), { recursive: true });
   const { caFile, certFile, keyFile } = makeCertificate(dir);
@@ -79,7 +97,7 @@ export async function startSlapd(dir: string): Promise<Slapd> {
       `rootpw ${ROOT_PASSWORD}`,
       `directory ${join(dir, 'data')}`,
       'index objectClass,cn eq',
-      'access to * by * read',
+      ...RIGHTS[readBy],
       '',
     ].join('\n'),
   );
@@ -91,7 +109,8 @@ export async function startSlapd(dir: string): Promise<Slapd> {
     ports: [port, tlsPort],
   };
   let server: ServerProcess | undefined = await ServerProcess.start(command);
-  const asRoot = ['-x', '-H', `ldap://127.0.0.1:${port}`, '-D', ROOT_DN, '-w', ROOT_PASSWORD];
+  const tools = { stdio: 'pipe', env: { ...process.env, LDAPTLS_CACERT: caFile } } as const;
+  const asRoot = ['-x', '-H', `ldaps://127.0.0.1:${tlsPort}`, '-D', ROOT_DN, '-w', ROOT_PASSWORD];
   return {
     port,
     tlsPort,
@@ -101,11 +120,11 @@ export async function startSlapd(dir: string): Promise<Slapd> {
       const values = Object.entries(attributes).flatMap(([name, all]) => all.map((value) => `${name}: ${value}`));
       const entry = [`dn: ${dn}`, ...classes.map((name) => `objectClass: ${name}`), `cn: ${cn}`, ...values, ''];
       try {
-        execFileSync('ldapdelete', [...asRoot, dn], { stdio: 'pipe' });
+        execFileSync('ldapdelete', [...asRoot, dn], tools);
       } catch {
         // There was none.
       }
-      execFileSync('ldapadd', asRoot, { input: entry.join('\n'), stdio: 'pipe' });
+      execFileSync('ldapadd', asRoot, { ...tools, input: entry.join('\n') });
     },
     pause: () => server?.pause(),
     continue: () => server?.continue(),

@@ -33,6 +33,8 @@ interface DatabaseCheckOptions {
   /** `host:port/name`, or the name under which it is looked up. */
   readonly where: string;
   readonly locate: (signal: AbortSignal) => Promise<PostgresOptions>;
+  /** Common name of the directory entry, if its address is looked up there. */
+  readonly lookupCn?: string | undefined;
   /** What to do when the lookup fails. */
   readonly explainLocate: (error: unknown) => string;
 }
@@ -41,7 +43,10 @@ interface DatabaseCheckOptions {
 const OLDEST = 14;
 const SKEW_MS = 5_000;
 
-export function databaseCheck({ uses, where, locate, explainLocate }: DatabaseCheckOptions, clock: Clock): Check {
+export function databaseCheck(
+  { uses, where, locate, lookupCn, explainLocate }: DatabaseCheckOptions,
+  clock: Clock,
+): Check {
   let options: PostgresOptions | undefined;
   return {
     name: uses.map(({ name }) => name).join(', '),
@@ -53,7 +58,7 @@ export function databaseCheck({ uses, where, locate, explainLocate }: DatabaseCh
       const found = await withConnection(options, (sql) => lookInto(sql, uses, clock), signal);
       return { ...found, where: `${hostPort(options)}/${options.database}` };
     },
-    explain: (error) => (options ? explain(error, options, uses[0].key) : explainLocate(error)),
+    explain: (error) => (options ? explain(error, options, uses[0].key, lookupCn) : explainLocate(error)),
   };
 }
 
@@ -142,7 +147,14 @@ async function lookAtSchema(
 }
 
 /** For a database that was located but that we could not log in to. */
-function explain(error: unknown, { database, user, host }: PostgresOptions, key: string): string {
+function explain(
+  error: unknown,
+  { database, user, host }: PostgresOptions,
+  key: string,
+  lookupCn: string | undefined,
+): string {
+  // What the configuration does not have cannot be corrected there.
+  const entry = lookupCn === undefined ? undefined : `the directory entry cn=${lookupCn}`;
   const tls = { switch: `${key}.tls`, options: `${key}.tlsOptions` };
   switch (sqlState(error)) {
     case '28P01':
@@ -150,7 +162,7 @@ function explain(error: unknown, { database, user, host }: PostgresOptions, key:
     case '28000':
       return `let role ${user} in: it needs LOGIN, and a line of pg_hba.conf for this machine, this database and ${key}.tls`;
     case '3D000':
-      return `as a superuser: CREATE DATABASE ${quoted(database)} OWNER ${quoted(user)}; or correct ${key}.name`;
+      return `as a superuser: CREATE DATABASE ${quoted(database)} OWNER ${quoted(user)}; or correct ${entry ?? `${key}.name`}`;
     case '42501':
       return `as a superuser: GRANT CONNECT ON DATABASE ${quoted(database)} TO ${quoted(user)};`;
     case '53300':
@@ -160,7 +172,7 @@ function explain(error: unknown, { database, user, host }: PostgresOptions, key:
     default:
   }
   return (
-    networkFix(error, { server: 'PostgreSQL', key: `${key}.server`, tls }) ??
+    networkFix(error, { server: 'PostgreSQL', key: entry ?? `${key}.server`, tls }) ??
     (error instanceof Failure && sqlState(error) === undefined
       ? `check the log of PostgreSQL; check ${key}.tls: a server without TLS rejects it`
       : 'check the log of PostgreSQL')

@@ -27,6 +27,7 @@ interface Wanted {
   readonly use: DatabaseUse;
   readonly where: string;
   readonly locate: (signal: AbortSignal) => Promise<PostgresOptions>;
+  readonly lookupCn?: string;
   /** Equal for uses that can share a connection. */
   readonly same: string;
 }
@@ -76,8 +77,8 @@ export async function databaseChecks(
   return [...Map.groupBy(wanted, ({ same }) => same).values()].flatMap(([first, ...others]) => {
     if (!first) return [];
     const uses = [first.use, ...others.map(({ use }) => use)] as const;
-    const { where, locate } = first;
-    return [databaseCheck({ uses, where, locate, explainLocate: parts.explainEntry }, parts.clock)];
+    const { where, locate, lookupCn } = first;
+    return [databaseCheck({ uses, where, locate, lookupCn, explainLocate: parts.explainEntry }, parts.clock)];
   });
 }
 
@@ -102,6 +103,7 @@ function target(
   return {
     use: { ...use, schema },
     where: db.kind === 'lookup' ? `cn=${db.lookupCn}` : `${hostPort(db.server)}/${db.name}`,
+    ...(db.kind === 'lookup' ? { lookupCn: db.lookupCn } : {}),
     locate: (signal) => targetConnection(id, db, directory, signal),
     same: JSON.stringify([...place, username, password, tls && tlsOptions]),
   };

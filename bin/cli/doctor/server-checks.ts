@@ -3,6 +3,7 @@
 import { Agent, interceptors, request } from 'undici';
 import type { Configuration, PluginConfiguration } from '../../../config/configuration.ts';
 import type { MailConfiguration } from '../../../config/schema/root.ts';
+import { refusalOf } from '../../../engine/adapters/ldap/ldap-directory.ts';
 import { SmtpMailer, type SmtpOptions } from '../../../engine/adapters/mail/smtp.ts';
 import type { Directory } from '../../../engine/ports/directory.ts';
 import type { DependencyHealth } from '../../../http/kernel/pipeline/ops.ts';
@@ -189,25 +190,48 @@ const PLACE = {
   tls: { switch: 'installer.ldap.tls', options: 'installer.ldap.tlsOptions' },
 } as const;
 
-const SILENT = 'make sure that it responds and lets anonymous clients read its root entry; check its log';
+const ENTRY =
+  'a PostgresServiceContext with pgConnectionParam host=.., port=.., dbname=.., or labeledURI postgresql://host:port/name';
+
+const reader = (section: Ldap | undefined): string => section?.bindDn ?? 'anonymous clients';
+
+/** What to do when the directory could not be read, as it is configured. */
+function explainDirectory(error: unknown, section: Ldap | undefined): string {
+  switch (refusalOf(error)) {
+    case 'login':
+      return 'correct installer.ldap.bindDn and installer.ldap.bindPassword; check that the account is not locked';
+    case 'encryption':
+      return 'set installer.ldap.tls, with the port for ldaps in installer.ldap.servers';
+    case 'access':
+    case 'base':
+      return section?.bindDn === undefined
+        ? 'correct installer.ldap.baseDn, let anonymous clients read below it, or set installer.ldap.bindDn and bindPassword'
+        : `correct installer.ldap.baseDn, or let ${section.bindDn} read below it`;
+    default:
+      return (
+        networkFix(error, PLACE) ??
+        `make sure that it responds and lets ${reader(section)} read its root entry; check its log`
+      );
+  }
+}
 
 export const directoryCheck = (section: Ldap, directory: Directory): Check => ({
   name: 'directory',
   where: section.servers.map(hostPort).join(', '),
-  tried: 'read its root entry, anonymously',
+  tried: section.bindDn === undefined ? 'read its root entry, anonymously' : 'log in, read its root entry',
   async look(signal) {
     await directory.probe(signal);
     return { problems: [] };
   },
-  explain: (error) => networkFix(error, PLACE) ?? SILENT,
+  explain: (error) => explainDirectory(error, section),
 });
 
 /** What to do when an entry was not found, or names no database. */
 export function explainEntry(section: Ldap | undefined): (error: unknown) => string {
   const below = section?.baseDn ?? '(installer.ldap.baseDn)';
   return (error) =>
-    networkFix(error, PLACE) ??
     // Errors in an entry are detected by our own code and have no cause.
-    (error instanceof Error && error.cause !== undefined ? SILENT : undefined) ??
-    `below ${below} there must be exactly one entry of this cn that anonymous clients may read: a PostgresServiceContext with pgConnectionParam host=.., port=.., dbname=.., or labeledURI postgresql://host:port/name`;
+    error instanceof Error && error.cause !== undefined
+      ? explainDirectory(error, section)
+      : `below ${below} there must be exactly one entry of this cn that ${reader(section)} may read: ${ENTRY}`;
 }

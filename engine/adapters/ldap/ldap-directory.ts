@@ -1,9 +1,10 @@
-// The directory over LDAP: read anonymously, servers tried in the given order, one connection per lookup, because lookups are
-// rare. An entry gives the address of its database in one of two ways:
+// The directory over LDAP: read anonymously or after a simple bind, servers tried in the given order, one connection per lookup,
+// because lookups are rare. An entry gives the address of its database in one of two ways:
 //   class PostgresServiceContext   values `host=..`, `port=..`, `dbname=..` of the attribute pgConnectionParam
 //   any other                      labeledURI: postgresql://host[:port]/name
+// docs/configure.md describes the format for operators.
 
-import { Client, type Entry, EqualityFilter } from 'ldapts';
+import { Client, type Entry, EqualityFilter, ResultCodeError } from 'ldapts';
 import type { DatabaseAddress, Directory } from '../../ports/directory.ts';
 import { messageOf, transient } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
@@ -13,6 +14,8 @@ export interface LdapOptions {
   /** Tried in this order. */
   readonly servers: readonly { readonly host: string; readonly port: number }[];
   readonly baseDn: string;
+  /** Undefined = anonymous. */
+  readonly login?: { readonly dn: string; readonly password: string } | undefined;
   /** Undefined = not encrypted. */
   readonly tls?: { readonly rejectUnauthorized: boolean; readonly ca?: string } | undefined;
 }
@@ -53,7 +56,7 @@ export class LdapDirectory implements Directory {
   }
 
   async #ask<Answer>(question: (client: Client) => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
-    const { servers, tls } = this.#options;
+    const { servers, tls, login } = this.#options;
     const faults: string[] = [];
     const errors: unknown[] = [];
     for (const { host, port } of servers) {
@@ -66,9 +69,20 @@ export class LdapDirectory implements Directory {
         ...(tls ? { tlsOptions: tls } : {}),
       });
       try {
-        return await unlessAborted(question(client), signal);
+        const answer = async (): Promise<Answer> => {
+          if (login) await client.bind(login.dn, login.password);
+          return question(client);
+        };
+        return await unlessAborted(answer(), signal);
       } catch (error) {
         if (signal.aborted) throw error;
+        const refusal = refusalOf(error);
+        // It would be the same on the next server, and too many wrong logins lock an account.
+        if (refusal !== undefined)
+          throw transient(`directory server ${at} ${WORDS[refusal](this.#options)}`, {
+            cause: error,
+            unreachable: true,
+          });
         errors.push(error);
         faults.push(`${at}: ${messageOf(error) || (error as Error).name}`);
       } finally {
@@ -80,6 +94,38 @@ export class LdapDirectory implements Directory {
       unreachable: true,
     });
   }
+}
+
+/** What a server that responds refuses. */
+export type DirectoryRefusal = 'login' | 'encryption' | 'access' | 'base';
+
+const REFUSALS: Readonly<Record<number, DirectoryRefusal>> = {
+  // strongAuthRequired, confidentialityRequired
+  8: 'encryption',
+  13: 'encryption',
+  // noSuchObject: of what the client may not see, servers say that it does not exist.
+  32: 'base',
+  // invalidDNSyntax of a base or a name, inappropriateAuthentication, invalidCredentials
+  34: 'base',
+  48: 'access',
+  49: 'login',
+  // insufficientAccessRights
+  50: 'access',
+};
+
+const who = ({ login }: LdapOptions): string => (login ? login.dn : 'anonymous clients');
+const WORDS: Readonly<Record<DirectoryRefusal, (options: LdapOptions) => string>> = {
+  login: ({ login }) => `refuses the login as ${login?.dn}: wrong name or password`,
+  encryption: () => 'requires an encrypted connection',
+  access: (options) => `does not let ${who(options)} read it`,
+  base: (options) => `has no entry ${options.baseDn}, or does not let ${who(options)} see it`,
+};
+
+/** Undefined if the error, and what caused it, is another problem. */
+export function refusalOf(error: unknown): DirectoryRefusal | undefined {
+  for (let one = error; one instanceof Error; one = one.cause)
+    if (one instanceof ResultCodeError) return REFUSALS[one.code];
+  return undefined;
 }
 
 /** Returns the problem as text when the entry names no database. */

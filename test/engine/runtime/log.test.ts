@@ -99,3 +99,13 @@ t.test('secrets are hidden wherever they stand, and all else is written as it is
     headers: { authorization: '[hidden]', 'admin-token': '[hidden]', cookie: '[hidden]', accept: 'd' },
   });
 });
+
+t.test('every secret key of the configuration is hidden, wherever it is logged', async (t) => {
+  const file = join(t.testdir(), 'log');
+  const log = createLogger({ level: 'info', to: { file } });
+  const keys = ['password', 'bindPassword', 'secretKey', 'accessToken', 'adminToken', 'token'];
+  for (const key of keys) log.error({ [key]: 'planted', section: { [key]: 'planted' } }, key);
+  const written = readFileSync(file, 'utf8');
+  t.notMatch(written, 'planted');
+  for (const key of keys) t.match(written, `"msg":"${key}"`);
+});

@@ -134,6 +134,35 @@ t.test('nobody there, and a server that speaks no TLS', async (t) => {
   ]);
 });
 
+t.test(
+  'the advice for a database that is looked up names its directory entry, and no key that is not there',
+  async (t) => {
+    const { options } = await setup(t);
+    const key = 'installer.installTargets[0].controlDb';
+    const use: DatabaseUse = { name: 'target SiteA control', schema: 'control', key };
+    const advised = async (changes: Partial<PostgresOptions>): Promise<string> => {
+      const check = databaseCheck(
+        {
+          uses: [use],
+          where: 'cn=genes',
+          lookupCn: 'genes',
+          locate: async () => ({ ...options, ...changes }),
+          explainLocate: () => 'find it',
+        },
+        systemClock,
+      );
+      const [diagnosis] = await runChecks([check], systemClock, signal);
+      return diagnosis?.problems[0]?.fix ?? '';
+    };
+    const entry = 'correct the directory entry cn=genes';
+    t.match(await advised({ port: await freePort() }), `start PostgreSQL, or ${entry}; `);
+    t.match(await advised({ host: 'no-such-host.invalid' }), `the name cannot be resolved: ${entry}, or`);
+    t.match(await advised({ database: 'not_there' }), `or ${entry}`);
+    for (const changes of [{ port: 1 }, { host: 'no-such-host.invalid' }, { database: 'not_there' }, { password: 'x' }])
+      t.notMatch(await advised(changes), /controlDb\.(server|name)\b/, JSON.stringify(changes));
+  },
+);
+
 t.test('clocks that differ by more than five seconds', async (t) => {
   const { options } = await setup(t);
   const off = (ms: number): Clock => ({ ...systemClock, now: () => systemClock.now() + ms });
