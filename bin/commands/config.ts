@@ -1,4 +1,4 @@
-// `longshore config check FILE`, `config print FILE`, `config schema` and `config reference`.
+// `longshore config init FILE`, `config check FILE`, `config print FILE`, `config schema` and `config reference`.
 
 import { sharedDataSchemas } from '../../config/configuration.ts';
 import { loadConfiguration } from '../../config/load.ts';
@@ -9,6 +9,7 @@ import { formatFault } from '../../config/validate.ts';
 import { implement } from '../cli/arguments.ts';
 import { type Command, type CommandIo, EXIT } from '../cli/command.ts';
 import { jsonDocument } from '../cli/terminal/text.ts';
+import { CONFIG_INIT } from '../cli/tree/config-init.ts';
 import { CONFIG_CHECK, CONFIG_PRINT, CONFIG_REFERENCE, CONFIG_SCHEMA } from '../cli/tree/machine.ts';
 
 export const schema: Command = implement(CONFIG_SCHEMA, async (_call, io) => {
@@ -18,6 +19,14 @@ export const schema: Command = implement(CONFIG_SCHEMA, async (_call, io) => {
 
 export const printReference: Command = implement(CONFIG_REFERENCE, async (_call, io) => {
   io.out(reference(ROOT_SCHEMA));
+  return EXIT.ok;
+});
+
+export const init: Command = implement(CONFIG_INIT, async ({ values: { json, ...options }, args: { file } }, io) => {
+  const given = Object.entries(options).filter(([, value]) => (Array.isArray(value) ? value.length > 0 : value));
+  const { initConfig, writtenText } = await import('../cli/config-init/init.ts');
+  const written = await initConfig(file, Object.fromEntries(given), io);
+  io.out(json ? jsonDocument(written) : writtenText(written));
   return EXIT.ok;
 });
 

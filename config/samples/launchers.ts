@@ -19,7 +19,7 @@ import type { ScriptKind } from './run-sample.ts';
 import { SAMPLE_NAMES, type SampleName } from './samples.ts';
 
 /** The key of each script in the configuration (`plugins.*.scripts`). */
-const CONFIG_KEYS = {
+export const CONFIG_KEYS = {
   import: 'dataCleaning',
   'check-compatibility': 'checkCompatibility',
   'install-data': 'dataInstall',
@@ -49,14 +49,16 @@ export const CANCELLED = 'cancelled';
  * not disturbed.
  * @param runtimeArgv starts this program: `[node, entry]`, or the single executable alone
  * @param calls the folder where a resident process may be asked; absolute. Undefined: each script is a process of its own
+ * @param samples those that are written
  */
 export async function writeSampleLaunchers(
   dir: string,
   runtimeArgv: readonly string[],
   calls?: string,
+  samples: readonly SampleName[] = SAMPLE_NAMES,
 ): Promise<SampleLaunchers> {
   const launchers = {} as Record<SampleName, Record<ConfigKey, string>>;
-  for (const sample of SAMPLE_NAMES) {
+  for (const sample of samples) {
     const folder = join(dir, sample);
     await mkdir(folder, { recursive: true });
     const paths = {} as Record<ConfigKey, string>;

@@ -20,6 +20,7 @@ const README = 'README.md';
 const SERVICES = 'docs/services.md';
 const FIRST_PLUGIN = 'docs/first-plugin.md';
 const MIGRATING = 'docs/migrating.md';
+const CONFIGURE = 'docs/configure.md';
 const UPGRADING = 'config/deploy/UPGRADING.md';
 const NEEDS_SYSTEMD =
   'systemd has to be process 1: test/binary/debian-package.test.ts installs, runs, upgrades and removes the package as they do';
@@ -56,6 +57,8 @@ export const COMMAND_BLOCKS = {
   schemas: { page: MIGRATING, has: 'migrate-target', by: 'test/stack/migrating.test.ts' },
   reached: { page: MIGRATING, has: 'longshore doctor', by: 'test/stack/migrating.test.ts' },
   compared: { page: MIGRATING, has: 'longshore reconcile', by: 'test/stack/migrating.test.ts' },
+  initialized: { page: CONFIGURE, has: 'config init', by: 'test/stack/config-init.test.ts' },
+  initialUpload: { page: CONFIGURE, has: 'longshore upload', by: 'test/stack/config-init.test.ts' },
   rebuild: { page: UPGRADING, has: 'drop schema', by: 'test/binary/upgrading.test.ts' },
 } as const satisfies Record<string, CommandBlock>;
 

@@ -2,6 +2,7 @@
 
 import { QUERY_PROGRAMS, type QueryProgram } from '../../../engine/model/report/query-job.ts';
 import { command } from '../command.ts';
+import { CONFIG_INIT } from './config-init.ts';
 import { CONFIG, CONFIG_INSTEAD, DATA, JSON_OUTPUT, QUIET } from './shared-options.ts';
 
 const FILE = { file: { path: 'file', what: 'the configuration file' } } as const;
@@ -47,8 +48,9 @@ export const CONFIG_REFERENCE = command({
 });
 
 export const CONFIG_GROUP = {
-  summary: 'check, print or document a configuration file',
+  summary: 'write, check, print or document a configuration file',
   commands: {
+    init: CONFIG_INIT,
     check: CONFIG_CHECK,
     schema: CONFIG_SCHEMA,
     reference: CONFIG_REFERENCE,
