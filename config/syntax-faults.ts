@@ -66,7 +66,7 @@ function misplaced(text: string, error: YAMLParseError): SyntaxFault {
   return error.code === 'BAD_INDENT' ? { ...fault, offset: fault.offset + blanks } : fault;
 }
 
-const lineStart = (text: string, offset: number): number => text.lastIndexOf('\n', offset - 1) + 1;
+const lineStart = (text: string, offset: number): number => (offset < 1 ? 0 : text.lastIndexOf('\n', offset - 1) + 1);
 function lineAt(text: string, offset: number): string {
   const start = lineStart(text, offset);
   const end = text.indexOf('\n', start);
@@ -146,8 +146,8 @@ function openQuote(text: string, errors: readonly YAMLParseError[]): SyntaxFault
 
 /** A comment in the style of another language. */
 function comment(text: string, error: YAMLParseError): SyntaxFault | undefined {
-  const start = lineStart(text, error.pos[0]);
-  const at = /(?:^|[ \t])(\/\/|\/\*)/.exec(lineAt(text, error.pos[0]));
+  const start = commentLine(text, lineStart(text, error.pos[0]));
+  const at = COMMENT_SIGN.exec(lineAt(text, start));
   if (!at) return undefined;
   const sign = at[1] ?? '';
   const isOne = (line: string): boolean => line.trimStart().startsWith(sign);
@@ -157,6 +157,20 @@ function comment(text: string, error: YAMLParseError): SyntaxFault | undefined {
     found: `a comment that begins with ${sign}${alsoOn(text, offset, isOne)}`,
     allowed: COMMENT.allowed,
   };
+}
+
+const COMMENT_SIGN = /(?:^|[ \t])(\/\/|\/\*)/;
+
+/** Lines of comments alone are a plain value for the parser, which then complains about what follows them. */
+function commentLine(text: string, from: number): number {
+  let found = from;
+  for (let start = from; start > 0; ) {
+    start = lineStart(text, start - 1);
+    const line = lineAt(text, start).trim();
+    if (/^\/[/*]/.test(line)) found = start;
+    else if (line !== '' && !line.startsWith('#')) break;
+  }
+  return found;
 }
 
 function openBracket(text: string, error: YAMLParseError): SyntaxFault | undefined {

@@ -127,7 +127,7 @@ class Reader {
       ...(text === undefined ? {} : { text }),
     });
     if (node?.tag !== undefined && !CORE_TAGS.has(node.tag))
-      this.#fault(node, path, `the tag ${JSON.stringify(node.tag)}`, 'values without tags');
+      this.#fault(node, path, tagFound(node.tag), 'values without tags');
     if (isScalar(node)) {
       this.#continuedByComment(node, path);
       return scalar(node.value);
@@ -145,8 +145,11 @@ class Reader {
     const target = this.#anchors.get(name);
     if (!target || this.#open.has(target)) {
       this.marks.set(pointerOf(path), { value: this.#position(node), ...(key ? { key } : {}) });
-      const problem = target ? 'inside its own anchor' : 'without an anchor before it';
-      this.#fault(node, path, `the alias *${name} ${problem}`, 'an alias of an earlier, closed anchor');
+      // Without an anchor, it may be a password that begins with an asterisk.
+      const found = target
+        ? `the alias *${name} inside its own anchor`
+        : 'an alias without an anchor before it (quote a value that begins with *)';
+      this.#fault(node, path, found, 'an alias of an earlier, closed anchor');
       return null;
     }
     this.#aliasDepth++;
@@ -237,6 +240,10 @@ class Reader {
     this.#faults.push({ position: this.#position(node), path, found, allowed });
   }
 }
+
+/** Of another tag than those of YAML, the name may be a password that begins with an exclamation mark. */
+const tagFound = (tag: string): string =>
+  tag.startsWith('tag:yaml.org,2002:') ? `the tag ${JSON.stringify(tag)}` : 'a tag (quote a value that begins with !)';
 
 /** Integers above 2^53 are rounded towards zero to 53 bits, so that 2^63-1 stays below 2^63. */
 function scalar(value: unknown): unknown {

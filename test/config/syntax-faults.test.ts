@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import t from 'tap';
 import { readYaml } from '../../config/yaml-source.ts';
 
@@ -18,6 +19,8 @@ const MISTAKES: Record<string, string> = {
   'a:\n  // one: x\n  b: 1\nc: 2\n': '2:3 a comment that begins with //',
   'a:\n  b: 1\n    // one\n  c: 1\n': '3:5 a comment that begins with //',
   'a:\n  b: 1 // one: x\n  c: 1\n': '2:8 a comment that begins with //',
+  '// one\n# two\n\na:\n  b: 1\n': '1:1 a comment that begins with //',
+  '// one\n// two\na: 1\n': '1:1 a comment that begins with // (also on line 2)',
   'a: 1\n/* one */\nc: 2\n': '2:1 a comment that begins with /*',
   'a: "hunter2\nb: 2\nc: 3\n': '1:4 a double quote that is not closed',
   'a: "hunter2\nb: "x"\nc: "y"\n': '1:4 a double quote that is not closed',
@@ -57,4 +60,18 @@ t.test('mistakes that do not hide each other are all reported', async (t) => {
 t.test('slashes inside values are no comments', async (t) => {
   for (const text of ['a: http://x//y\n', 'a: "x\n  // y"\n', 'a: |\n  x\n  // y\n', 'a: b // c\n'])
     t.same(faultsOf(text), [], JSON.stringify(text));
+});
+
+t.test('whatever the text is, a fault has a place inside it and does not quote it', async () => {
+  const text = fc.string({ unit: fc.constantFrom(...'ab:  \n\n\t/*#\'"[]{},-&@Q'), maxLength: 60 });
+  fc.assert(
+    fc.property(text, (text) => {
+      const lines = text.split('\n');
+      return readYaml(text).faults.every(({ position: { line, column }, found }) => {
+        const length = lines[line - 1]?.length;
+        return length !== undefined && column >= 1 && column <= length + 1 && !found.includes('Q');
+      });
+    }),
+    { numRuns: 3000 },
+  );
 });

@@ -63,12 +63,12 @@ t.test('a bomb of merge keys is refused too', async (t) => {
 t.test('circles are refused', async (t) => {
   t.same(faultsOf('a: &a [1, *a]'), ['1:11 the alias *a inside its own anchor']);
   t.same(faultsOf('a: &a {<<: *a}'), ['1:12 a merge of something else']);
-  t.same(faultsOf('a: *b\nb: &b 1'), ['1:4 the alias *b without an anchor before it']);
+  t.same(faultsOf('a: *b\nb: &b 1'), ['1:4 an alias without an anchor before it (quote a value that begins with *)']);
 });
 
 t.test('custom tags are refused, core tags are not', async (t) => {
   t.same(faultsOf('a: !secret x\nb: !!binary eHg=\nc: !!str 5'), [
-    '1:12 the tag "!secret"',
+    '1:12 a tag (quote a value that begins with !)',
     '2:13 the tag "tag:yaml.org,2002:binary"',
   ]);
   t.same(readYaml('c: !!str 5').value, { c: '5' });
@@ -87,6 +87,8 @@ t.test('syntax faults have a place and never quote the text', async (t) => {
     'a:\n\tb: hunter2': '2:1 a tab as indentation',
     'a: "hunter2': '1:4 a double quote that is not closed',
     'a: 1\n---\nb: hunter2': '2:1 a second document',
+    'a: *hunter2': '1:4 an alias without an anchor before it (quote a value that begins with *)',
+    'a: !hunter2': '1:12 a tag (quote a value that begins with !)',
   };
   for (const [text, fault] of Object.entries(texts)) t.equal(faultsOf(text)[0], fault, JSON.stringify(text));
 });
