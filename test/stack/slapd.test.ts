@@ -1,13 +1,21 @@
 // The directory on a real LDAP server: what entries say, what is wrong with others, servers that are away.
 
 import { readFileSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import t from 'tap';
+import { parse, stringify } from 'yaml';
+import { checksOf } from '../../bin/cli/doctor/checks.ts';
+import { type Diagnosis, runChecks } from '../../bin/cli/doctor/run-checks.ts';
+import { config } from '../../bin/commands/config.ts';
+import { loadConfiguration } from '../../config/load.ts';
+import { formatFault } from '../../config/validate.ts';
 import { LdapDirectory, type LdapOptions, refusalOf } from '../../engine/adapters/ldap/ldap-directory.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import { freePort } from '../support/ports.ts';
+import { run } from '../support/run-command.ts';
 import { BASE_DN, type DirectoryEntry, READER, startSlapd } from './slapd.ts';
 
 const signal = new AbortController().signal;
@@ -157,6 +165,39 @@ t.test('a server that takes passwords over TLS only says so', async (t) => {
   await t.resolves(
     directory({ servers: [{ host: 'localhost', port: closed.tlsPort }], tls, login: READER }).probe(signal),
   );
+});
+
+t.test('doctor logs in as the configuration says, and advises by what the configuration has', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'longshore-slapd-'));
+  await using closed = await startSlapd(dir, 'readers');
+  closed.put(context('sites', 'host=127.0.0.1', `port=${await freePort()}`, 'dbname=sites'));
+  const file = join(dir, 'longshore.yaml');
+  await run(config, ['init', file, '--db', `127.0.0.1:${await freePort()}`], { PATH: process.env.PATH });
+  const document = parse(await readFile(file, 'utf8'));
+  const { username, password, schema } = document.installer.installTargets[0].controlDb;
+  const lookup = { lookupCn: 'sites', username, password, schema };
+  Object.assign(document.installer.installTargets[0], { controlDb: lookup, dataDb: lookup });
+  const diagnosed = async (bindPassword: string): Promise<readonly Diagnosis[]> => {
+    const servers = [`127.0.0.1:${closed.port}`];
+    document.installer.ldap = { servers, baseDn: BASE_DN, bindDn: READER.dn, bindPassword };
+    await writeFile(file, stringify(document), { mode: 0o600 });
+    const loaded = await loadConfiguration(file, { env: {} });
+    if (!loaded.ok) throw new Error(loaded.faults.map(formatFault).join('\n'));
+    const checks = await checksOf(loaded.configuration, { file, env: {}, clock: systemClock });
+    const named = checks.filter(({ name }) => /^(?:directory|target)/.test(name));
+    return runChecks(named, systemClock, signal);
+  };
+  t.match(await diagnosed(READER.password), [
+    {
+      name: 'target SiteA control, target SiteA data',
+      problems: [{ fix: /^nothing is listening there: start PostgreSQL, or correct the directory entry cn=sites; / }],
+    },
+    { name: 'directory', status: 'ok', tried: 'log in, read its root entry' },
+  ]);
+  const refused = await diagnosed('planted-wrong-password');
+  const fix = /^correct installer\.ldap\.bindDn and installer\.ldap\.bindPassword/;
+  t.match(refused, [{ problems: [{ problem: /refuses the login/, fix }] }, { problems: [{ fix }] }]);
+  t.notMatch(JSON.stringify(refused), 'planted');
 });
 
 t.test('a server that hangs is given up when nobody waits any longer', async (t) => {
