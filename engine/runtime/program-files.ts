@@ -2,7 +2,8 @@
 // next to the sources; in the single executable they are assets with the same path. No other module knows where it is installed.
 
 import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { getCompileCacheDir } from 'node:module';
+import { dirname, join } from 'node:path';
 import { getAsset, getAssetKeys, isSea } from 'node:sea';
 import { pathToFileURL } from 'node:url';
 
@@ -65,5 +66,12 @@ const fromRoot = (path: string): string => join(import.meta.dirname, '..', '..',
 export const runtimeArgv = (compiled: string): readonly string[] =>
   bundled ? programArgv() : ['/usr/bin/env', `NODE_COMPILE_CACHE=${compiled}`, ...programArgv()];
 
-/** Starts this program as the small process that spawns scripts (engine/adapters/scripts/script-spawner.ts). */
-export const scriptSpawner = (): readonly string[] => [...programArgv(), 'spawn-scripts'];
+/**
+ * Starts this program as the small process that spawns scripts (engine/adapters/scripts/script-spawner.ts). The first scripts
+ * wait for it, so it uses the compile cache of this process, if there is one.
+ */
+export function scriptSpawner(): readonly string[] {
+  // The folder of this version of Node.js, within the one that was enabled.
+  const compiled = getCompileCacheDir();
+  return [...(compiled === undefined ? programArgv() : runtimeArgv(dirname(compiled))), 'spawn-scripts'];
+}

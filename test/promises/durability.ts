@@ -11,6 +11,10 @@ export const DURABILITY: readonly PromiseRow[] = [
         file: 'test/e2e/crash.test.ts',
         test: 'kill -9 during …: the same final state after a restart, and nothing left behind',
       },
+      {
+        file: 'test/engine/adapters/embedded-postgres/postgres-orphan.test.ts',
+        test: 'what is left of a killed server is stopped, and nothing else that works in its directory',
+      },
       { file: 'test/actors/crash.test.ts', test: 'with any call of a port cut off or failed, it ends the same: …' },
       { file: 'test/simulation/simulation.test.ts', test: 'twenty seeds end as they must' },
     ],

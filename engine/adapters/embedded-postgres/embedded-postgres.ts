@@ -1,22 +1,11 @@
 // An embedded PostgreSQL server: set up, started and stopped by this process, reachable on 127.0.0.1 only.
 //
 // States:  absent --initdb--> stopped --start--> running --stop--> stopped
-//          running --supervisor killed--> orphan --next start--> stopped
+//          running --supervisor killed--> orphan --next start--> stopped   (postgres-orphan.ts)
 // Since postgres refuses to run as root, root runs it with a separate account or, without one, as nobody (postgres-binaries.ts).
 
 import { spawn } from 'node:child_process';
-import {
-  chown,
-  constants,
-  type FileHandle,
-  mkdir,
-  open,
-  readFile,
-  readlink,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
+import { chown, constants, type FileHandle, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure, messageOf } from '../../runtime/failure.ts';
 import { exists } from '../../runtime/files.ts';
@@ -32,6 +21,7 @@ import {
   ownAccount,
   type PostgresBinaries,
 } from './postgres-binaries.ts';
+import { stopOrphan } from './postgres-orphan.ts';
 
 /**
  * A path of the data directory that needs no rights on its parents: the first file descriptor after stdin, stdout and stderr.
@@ -50,7 +40,7 @@ interface EmbeddedPostgresOptions {
   /** The environment's PATH, on which programs are searched if no package provides them. */
   readonly path?: string | undefined;
   readonly maxConnections?: number;
-  /** Called when the first of its programs runs. Other work then overlaps with the startup. */
+  /** Called when the first program runs that this waits for, or is told to stop. Other work then overlaps with the wait. */
   readonly begun?: () => void;
   /** Tests only: no fsync, so a power failure may lose data. */
   readonly unsafeFast?: boolean;
@@ -75,7 +65,7 @@ export async function startEmbeddedPostgres(
   const account = process.getuid?.() === 0 ? await accountOf(log) : undefined;
   const data = join(options.dir, 'postgres');
   await mkdir(data, { recursive: true, mode: 0o700 });
-  await stopOrphan(data, clock, log, signal);
+  await stopOrphan(data, options.begun, clock, log, signal);
   const binaries = await findPostgresBinaries({
     binDir: options.binDir,
     path: options.path,
@@ -237,37 +227,6 @@ async function waitUntilReady(options: EmbeddedPostgresOptions, clock: Clock, si
         });
       await clock.sleep(pause, signal);
     }
-  }
-}
-
-/** Stops a server that outlived its supervisor (kill -9) and still holds the data directory. */
-async function stopOrphan(data: string, clock: Clock, log: Logger, signal: AbortSignal): Promise<void> {
-  const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => undefined);
-  const pid = Number(text?.split('\n')[0]);
-  if (!Number.isSafeInteger(pid) || pid <= 1 || !(await servesDirectory(pid, data))) return;
-  log.warn({ orphan: pid }, 'stopping the PostgreSQL server left running by a crashed process');
-  for (const signalName of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
-    process.kill(pid, signalName);
-    for (let waited = 0; waited < STOP_MS; waited += 20) {
-      if (!(await servesDirectory(pid, data))) return;
-      await clock.sleep(20, signal);
-    }
-  }
-  throw new Failure('transient', `the PostgreSQL server ${pid} of ${data} cannot be stopped`);
-}
-
-/** True when the process is alive and its working directory is this data directory (a pid may have been reused). */
-async function servesDirectory(pid: number, data: string): Promise<boolean> {
-  try {
-    const [state, cwd, here] = await Promise.all([
-      readFile(`/proc/${pid}/stat`, 'utf8'),
-      readlink(`/proc/${pid}/cwd`),
-      stat(data),
-    ]);
-    if (/\) Z /.test(state)) return false;
-    return (await stat(cwd)).ino === here.ino;
-  } catch {
-    return false;
   }
 }
 
