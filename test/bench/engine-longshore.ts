@@ -14,10 +14,14 @@ import { Metrics } from '../../engine/runtime/metrics.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import type { DurableServer } from './durable-server.ts';
 import { type JobEngine, Tally, untilEmpty } from './job-engine.ts';
+import { USERS } from './subject.ts';
 import { never, productPool } from './thread-pools.ts';
 
 /** Jobs that wait in memory, the most that the configuration takes; with those that run they are the width of P13. */
 const QUEUE_SIZE = 100;
+/** Those of P1. One owner alone gets all workers but one, and nothing in memory: 19 jobs, and not the width of P13. */
+const [FIRST_OWNER = ''] = USERS;
+const ownerOf = (n: number): UserId => USERS[n % USERS.length] as UserId;
 const TUNING = { workerCount: 20, retry: { attempts: 3, baseMs: 1_000, maxMs: 60_000 } };
 
 export async function longshore(server: DurableServer, name: string, log: string): Promise<JobEngine> {
@@ -48,7 +52,7 @@ export async function longshore(server: DurableServer, name: string, log: string
   const request = (n: number) => ({
     lane: 'import' as const,
     dataset: `bench${n}` as DatasetId,
-    owner: '4242' as UserId,
+    owner: ownerOf(n),
     eventId: n,
     source: 'object-store' as const,
   });
@@ -63,7 +67,7 @@ export async function longshore(server: DurableServer, name: string, log: string
   const left = async (): Promise<number> =>
     Number((await db.query<{ n: number }>('select count(*) as n from job'))[0]?.n);
   const fill = async (count: number): Promise<void> => {
-    await db.query(ADD_DATASETS, [count]);
+    await db.query(ADD_DATASETS, [count, FIRST_OWNER, USERS.length]);
     await jobs.enqueue(
       Array.from({ length: count }, (_, n) => request(n)),
       never,
@@ -103,5 +107,5 @@ const TYPES = new DataTypes(
 const ADD_DATASETS = `
 insert into dataset (dataset_id, owner_id, root_id, revision, state, type_name, type_version, metadata, visibility, name,
   upload_status, import_status)
-select 'bench' || n, 4242, 'bench' || n, 0, 'live', 'type0', '1.0', '{}', 'private', 'name', 'success', 'queued'
+select 'bench' || n, $2::numeric + n % $3::integer, 'bench' || n, 0, 'live', 'type0', '1.0', '{}', 'private', 'name', 'success', 'queued'
 from generate_series(0, $1::integer - 1) n on conflict do nothing`;
