@@ -1,9 +1,10 @@
 // Stops the server that a killed process left in a data directory: a whole one, or what is left of one whose first process was
 // killed, too. Its backends notice that only between two steps of a statement. Until the last has ended, no other server starts.
 
-import { readdir, readFile, readlink, stat } from 'node:fs/promises';
+import { readdir, readFile, readlink, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { transient } from '../../runtime/failure.ts';
+import { exists } from '../../runtime/files.ts';
 import type { Logger } from '../../runtime/log.ts';
 import type { Clock } from '../../runtime/time.ts';
 
@@ -18,13 +19,30 @@ export async function stopOrphan(
   log: Logger,
   signal: AbortSignal,
 ): Promise<void> {
-  const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => undefined);
+  const lock = join(data, 'postmaster.pid');
+  const text = await readFile(lock, 'utf8').catch(() => undefined);
   // A server that was stopped has removed the file.
   if (text === undefined) return;
   const first = Number(text.split('\n')[0]);
-  let left = await serversOf(data);
-  if (left.length === 0) return;
-  log.warn({ orphan: first }, 'stopping the PostgreSQL server left running by a crashed process');
+  const left = await serversOf(data);
+  if (left.length > 0) {
+    log.warn({ orphan: first }, 'stopping the PostgreSQL server left running by a crashed process');
+    await stopServers(data, first, left, begun, clock, signal);
+  }
+  // PostgreSQL would take whatever has that number for a server: one that ended and is not reaped yet, or any other program
+  // after the machine or the container has started again.
+  if (await exists(`/proc/${first}`)) await rm(lock, { force: true });
+}
+
+async function stopServers(
+  data: string,
+  first: number,
+  found: readonly number[],
+  begun: (() => void) | undefined,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  let left = found;
   for (const signalName of ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const) {
     // The first process stops the others. Without it nobody does, and what they have not committed is lost in any case.
     if (left.includes(first)) send(first, signalName);

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -92,4 +92,21 @@ t.test('what is left of a killed server is stopped, and nothing else that works 
   t.same((await again.query('select 1 as n')).rows, [{ n: 1 }]);
   t.same([shell.exitCode, shell.signalCode], [null, null]);
   await again.end();
+});
+
+t.test('a server starts although another program has the number of the one that was killed', async (t) => {
+  const { data, start, connect } = await setup(t);
+  const lock = join(data, 'postmaster.pid');
+  const server = await start();
+  const [, ...lines] = (await readFile(lock, 'utf8')).split('\n');
+  await server.stop();
+  // PostgreSQL asks only for programs of its own account.
+  const { uid, gid } = await stat(data);
+  const other = spawn('/bin/sleep', ['600'], { uid, gid, stdio: 'ignore' });
+  t.teardown(() => other.kill());
+  await writeFile(lock, [other.pid, ...lines].join('\n'), { mode: 0o600 });
+  const client = await connect(await start());
+  t.same((await client.query('select 1 as n')).rows, [{ n: 1 }]);
+  t.same([other.exitCode, other.signalCode], [null, null]);
+  await client.end();
 });
