@@ -15,6 +15,14 @@ export const DURABILITY: readonly PromiseRow[] = [
         file: 'test/engine/adapters/embedded-postgres/postgres-orphan.test.ts',
         test: 'what is left of a killed server is stopped, and nothing else that works in its directory',
       },
+      {
+        file: 'test/engine/adapters/embedded-postgres/postgres-orphan.test.ts',
+        test: 'a server starts although another program has the number of the one that was killed',
+      },
+      {
+        file: 'test/e2e/crash-under-load.test.ts',
+        test: 'killed again and again under a load of uploads, it loses no dataset and installs none twice',
+      },
       { file: 'test/actors/crash.test.ts', test: 'with any call of a port cut off or failed, it ends the same: …' },
       { file: 'test/simulation/simulation.test.ts', test: 'twenty seeds end as they must' },
     ],

@@ -64,8 +64,16 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
   },
   {
     name: 'e2e crash',
-    run: e2e('api-clear-failed', 'compatible-plugins', 'hung-plugin', 'install-retry', 'rebuild', 'shared-data'),
-    seconds: 145,
+    run: e2e(
+      'api-clear-failed',
+      'compatible-plugins',
+      'crash-under-load',
+      'hung-plugin',
+      'install-retry',
+      'rebuild',
+      'shared-data',
+    ),
+    seconds: 190,
     touchedBy: ['actors/lanes/', 'actors/reconcil', 'actors/plugins/', 'actors/jobs/', 'engine/adapters/jobs/'],
   },
   {

@@ -92,19 +92,31 @@ export async function wholeState(
 }
 
 /** Resolves when no change, no event and no job waits or runs; dead and far delayed jobs are named in the failure. */
-export async function settled(dir: string): Promise<void> {
+export const settled = (dir: string): Promise<void> =>
+  noneLeft(
+    dir,
+    `select ((select count(*) from object_change) + (select count(*) from event_log))::integer as waiting,
+       array(select lane || ' ' || dataset_id || ' ' || state || coalesce(': ' || message, '') from job) as what`,
+  );
+
+/** Resolves when nothing is left of uploads and counts that a killed process was in the middle of. */
+export const swept = (dir: string): Promise<void> =>
+  noneLeft(
+    dir,
+    `select (select count(*) from upload where state = 'receiving')::integer as waiting,
+       array(select dataset_id || '/' || name from kept_object where holder is not null) as what`,
+  );
+
+/** @param query one row with a number `waiting` and an array of texts `what` */
+async function noneLeft(dir: string, query: string): Promise<void> {
   await withCache(dir, async (cache) => {
     let woken = Promise.withResolvers<void>();
     cache.on('notification', () => woken.resolve());
     await cache.query('listen longshore_lease');
     await cache.query('listen longshore_job');
     for (const begun = Date.now(); ; ) {
-      const [open] = await rows<{ waiting: number; jobs: string[] }>(
-        cache,
-        `select ((select count(*) from object_change) + (select count(*) from event_log))::integer as waiting,
-           array(select lane || ' ' || dataset_id || ' ' || state || coalesce(': ' || message, '') from job) as jobs`,
-      );
-      if (open?.waiting === 0 && open.jobs.length === 0) return;
+      const [open] = await rows<{ waiting: number; what: string[] }>(cache, query);
+      if (open?.waiting === 0 && open.what.length === 0) return;
       if (Date.now() - begun > 60_000) throw new Error(`still under way after a minute: ${JSON.stringify(open)}`);
       // What needs no job ends without a notification: a look now and then is the net.
       const net = setTimeout(() => woken.resolve(), 100);
