@@ -65,14 +65,16 @@ export async function startEmbeddedPostgres(
   const account = process.getuid?.() === 0 ? await accountOf(log) : undefined;
   const data = join(options.dir, 'postgres');
   await mkdir(data, { recursive: true, mode: 0o700 });
-  await stopOrphan(data, options.begun, clock, log, signal);
-  const binaries = await findPostgresBinaries({
-    binDir: options.binDir,
-    path: options.path,
-    major: await majorOf(data),
-    copyTo: account === undefined ? [join(options.dir, 'pg')] : [join(options.dir, 'pg'), '/var/lib/longshore/pg'],
-    account,
-  });
+  const [binaries] = await Promise.all([
+    findPostgresBinaries({
+      binDir: options.binDir,
+      path: options.path,
+      major: await majorOf(data),
+      copyTo: account === undefined ? [join(options.dir, 'pg')] : [join(options.dir, 'pg'), '/var/lib/longshore/pg'],
+      account,
+    }),
+    stopOrphan(data, options.begun, clock, log, signal),
+  ]);
   if (!(await exists(join(data, 'PG_VERSION')))) await initialise(binaries, options, data, account, signal);
   else if (account) await giveTree(data, account);
   return launch(binaries, options, data, account, clock, log, signal);
