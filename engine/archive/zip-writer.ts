@@ -20,6 +20,10 @@ interface ZipWriteOptions {
 
 /** Bodies up to this size are held in memory: what deflate cannot shrink is stored, because it is faster to read back. */
 export const WHOLE_BYTES = 512 * 1024;
+/** Of a larger body, so many bytes decide whether it is deflated. */
+const PROBE_BYTES = 256 * 1024;
+/** Deflate takes half a minute of processor time for a GiB that is compressed already, and saves nothing. */
+const WORTHWHILE = 0.97;
 /** Directory records per write. */
 const RECORDS_AT_ONCE = 1_000;
 /** Deflating may add a little: from this size on, a packed size might not fit into 32 bits. */
@@ -97,22 +101,48 @@ async function addLarge(
   signal: AbortSignal,
 ): Promise<ZipRecord> {
   const { level } = options;
-  const draft = draftOf(source, output.position, options, level > 0);
+  const chunks = sourceChunks(source, signal);
+  const head = await headOf(chunks);
+  const deflated = level > 0 && shrinks(head);
+  const draft = draftOf(source, output.position, options, deflated);
   await output.append(localHeader(draft));
   const begin = output.position;
   let crc = 0;
   async function* raw(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of sourceChunks(source, signal)) {
+    for await (const chunk of joined(head, chunks)) {
       crc = crc32(chunk, crc);
       yield chunk;
     }
   }
   const deflate = { level, chunkSize: ZLIB_CHUNK_BYTES };
-  for await (const chunk of level > 0 ? zlibChunks(createDeflateRaw(deflate), raw()) : raw())
-    await output.append(chunk);
+  for await (const chunk of deflated ? zlibChunks(createDeflateRaw(deflate), raw()) : raw()) await output.append(chunk);
   const record = { ...draft, crc, packedSize: output.position - begin };
   await output.patch(record.offset, localHeader(record));
   return record;
+}
+
+/** The first chunks, of at least {@link PROBE_BYTES} together. The last one is valid until the next is requested. */
+async function headOf(chunks: AsyncGenerator<Uint8Array>): Promise<readonly Uint8Array[]> {
+  const head: Uint8Array[] = [];
+  for (let bytes = 0; ; ) {
+    const { done, value } = await chunks.next();
+    if (done) return head;
+    bytes += value.length;
+    const isLast = bytes >= PROBE_BYTES;
+    head.push(isLast ? value : Buffer.from(value));
+    if (isLast) return head;
+  }
+}
+
+/** Whether deflate is worth its time, as far as the first bytes tell. */
+function shrinks(head: readonly Uint8Array[]): boolean {
+  const probe = Buffer.concat(head.map((chunk) => chunk.subarray(0, PROBE_BYTES)));
+  return deflateRawSync(probe, { level: 1 }).length < probe.length * WORTHWHILE;
+}
+
+async function* joined(head: readonly Uint8Array[], rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* head;
+  yield* rest;
 }
 
 /** What is known of an entry before its content. */

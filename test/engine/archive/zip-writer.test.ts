@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -34,6 +35,47 @@ t.test('stores what deflate cannot shrink', async (t) => {
   for await (const entry of entriesByYauzl(file)) methods[entry.fileName] = entry.compressionMethod;
   t.strictSame(methods, { 'a.txt': 0, 'deep/ü/empty': 0, large: 8, random: 0 });
 });
+
+t.test(
+  'of a large body, its first bytes decide whether it is stored or deflated; a reader gets all of it',
+  async (t) => {
+    const file = join(t.testdir(), 'archive.zip');
+    const random = randomBytes(2 * MiB + 1);
+    const text = Buffer.from(await bodyText(lines(2 * MiB)));
+    const inPieces = async function* (bytes: Buffer, size: number): AsyncGenerator<Uint8Array> {
+      const piece = Buffer.alloc(size);
+      for (let at = 0; at < bytes.length; at += size) {
+        // As readers may do: the memory of a chunk is used again for the next one.
+        const end = Math.min(at + size, bytes.length);
+        bytes.copy(piece, 0, at, end);
+        yield piece.subarray(0, end - at);
+      }
+    };
+    const local = join(t.testdir(), 'local');
+    await writeFile(local, random);
+    const sources: ArchiveSource[] = [
+      { path: 'random', size: random.length, body: inPieces(random, 100_000) },
+      { path: 'random, whole', size: random.length, body: random },
+      { path: 'random, local', size: random.length, body: { file: local } },
+      { path: 'text', size: text.length, body: inPieces(text, 100_000) },
+      { path: 'text, small chunks', size: text.length, body: inPieces(text, 777) },
+      { path: 'text, whole', size: text.length, body: text },
+    ];
+    await writeZip(file, sources, { level: 6 }, signal);
+    const methods: Record<string, number> = {};
+    for await (const entry of entriesByYauzl(file)) methods[entry.fileName] = entry.compressionMethod;
+    const [stored, deflated] = [0, 8];
+    t.strictSame(methods, {
+      ...{ random: stored, 'random, whole': stored, 'random, local': stored },
+      ...{ text: deflated, 'text, small chunks': deflated, 'text, whole': deflated },
+    });
+    const limits = { maxTotalBytes: 1e8, maxFileBytes: 1e8, maxEntries: 100 };
+    for await (const { path, body } of readZip(file, { limits }, signal)) {
+      const read = Buffer.concat(await Array.fromAsync(body, (chunk) => Buffer.from(chunk)));
+      t.ok(read.equals(path.startsWith('random') ? random : text), path);
+    }
+  },
+);
 
 t.test('says everything in the local header already, for readers that stream', async (t) => {
   const file = join(t.testdir(), 'archive.zip');
