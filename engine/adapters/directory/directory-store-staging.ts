@@ -20,6 +20,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { NewObject, ObjectSource, PutOptions } from '../../ports/object-store.ts';
+import { EarlySync } from '../../runtime/early-sync.ts';
 import { codeOf, defect, rejected, transient } from '../../runtime/failure.ts';
 import { giveBack } from '../../runtime/give-back.ts';
 import type { Clock } from '../../runtime/time.ts';
@@ -180,6 +181,7 @@ async function write(
   // A source that sends nothing must not block an aborted put.
   using _ = addAbortListener(signal, () => source.destroy(signal.reason));
   const buffer = Buffer.allocUnsafe(WRITE_BYTES);
+  const early = new EarlySync(handle);
   let written = 0;
   let held = 0;
   try {
@@ -195,6 +197,7 @@ async function write(
         await writeFully(handle, buffer, written);
         written += held;
         held = 0;
+        early.wrote(WRITE_BYTES);
       }
       if (ownChunks && typeof chunk !== 'string') giveBack(chunk);
     }
@@ -204,6 +207,7 @@ async function write(
     throw error;
   }
   signal.throwIfAborted();
+  await early.end();
   await writeFully(handle, buffer.subarray(0, held), written);
 }
 
