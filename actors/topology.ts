@@ -41,6 +41,7 @@ import { SharingLane } from './lanes/sharing-lane.ts';
 import { SoftDeleteLane } from './lanes/soft-delete-lane.ts';
 import { UpdateMetaLane } from './lanes/update-meta-lane.ts';
 import { UploadLane, type UploadLimits } from './lanes/upload-lane.ts';
+import type { ReceivedFiles } from './plugin-host/received-files.ts';
 import type { PluginBreakers } from './plugins/plugin-breakers.ts';
 import { roomFirst, withinHost } from './plugins/room-first.ts';
 import { ReconciliationLane } from './reconciliation/reconciliation-lane.ts';
@@ -74,6 +75,8 @@ interface TopologyOptions {
   readonly room?: DiskRoom;
   /** Plugins whose host runs in this process, and how many of their scripts it runs at a time. */
   readonly hosted?: { readonly plugins: readonly string[]; readonly scripts: number } | undefined;
+  /** Keeps received files for these plugins. */
+  readonly received?: ReceivedFiles | undefined;
   readonly types: DataTypes;
   /** Running lanes apply changes of their bounds only. */
   readonly tuning: LiveSetting<LaneTunings>;

@@ -15,9 +15,11 @@ import { kindOf, messageOf, publicOutcome, rejected } from '../../engine/runtime
 import { HANDED_OVER, manifestObject, settled, writeUploadError } from '../dataset/stored-documents.ts';
 import { DONE, type FailedOutcome, type JobHandler } from '../jobs/job-handler.ts';
 import type { Scratch } from '../jobs/scratch.ts';
+import type { ReceivedFiles } from '../plugin-host/received-files.ts';
+import type { LinkedTree } from '../plugin-host/unpacked-trees.ts';
 import { overQuota } from '../tasks/fetch-upload.ts';
 import type { PackUploadInput } from '../tasks/pack-upload.ts';
-import type { TaskRunner } from '../tasks/task-map.ts';
+import { objectFile, type TaskRunner } from '../tasks/task-map.ts';
 
 export interface UploadLimits {
   /** Bytes of one upload after unpacking. */
@@ -40,6 +42,14 @@ interface UploadLanePorts {
   readonly uploads: Uploads;
   readonly store: ObjectStore;
   readonly tasks: TaskRunner;
+  /** Absent where no plugin is called in this process. */
+  readonly received?: Pick<ReceivedFiles, 'link'> | undefined;
+}
+
+/** What became of an upload, and how its files can be kept, if they can be. */
+interface Packed {
+  readonly changes: readonly CatalogChange[];
+  readonly link?: (signal: AbortSignal) => Promise<LinkedTree | undefined>;
 }
 
 /** For a download when the limit of concurrent downloads is reached. */
@@ -77,26 +87,28 @@ export class UploadLane implements JobHandler {
     }
     if (source.kind === 'url' && this.#limits.url && this.#fetching >= this.#limits.url.atOnce) return LATER;
     let files = source.kind === 'files' ? source.files : [];
-    let changes: readonly CatalogChange[] = [];
+    let packed: Packed = { changes: [] };
     // `failed` here: an administrator retries it, or a crash came between that status and the end of the job itself.
     if (record.upload.status === 'failed')
       await catalog.write(job.dataset, job.lease, [{ set: 'upload', status: 'running' }], signal);
     if (record.upload.status === 'running' || record.upload.status === 'failed') {
       try {
-        changes = await this.#scratch.using(job, async (folder) => {
+        packed = await this.#scratch.using(job, async (folder) => {
           if (source.kind === 'url') files = [await this.#fetchOnce(job, record, source.url, folder, signal)];
           return this.#pack(job, record, { files, leftOut: source.leftOut }, folder, signal);
         });
       } catch (error) {
         if (kindOf(error) !== 'rejected') throw error;
-        changes = await this.#refuse(at, messageOf(error), signal);
+        packed = { changes: await this.#refuse(at, messageOf(error), signal) };
       }
     }
-    await catalog.write(job.dataset, job.lease, [...changes, { set: 'uploadStored' }], signal);
+    await catalog.write(job.dataset, job.lease, [...packed.changes, { set: 'uploadStored' }], signal);
+    const kept = await packed.link?.(signal);
     await store.discard(
       files.map((file) => fileKey(at, 'raw', file.name)),
       signal,
     );
+    await kept?.keep();
     return DONE;
   }
 
@@ -182,8 +194,8 @@ export class UploadLane implements JobHandler {
     received: Pick<PackUploadInput, 'files' | 'leftOut'>,
     scratchDir: string,
     signal: AbortSignal,
-  ): Promise<readonly CatalogChange[]> {
-    const { store, tasks } = this.#ports;
+  ): Promise<Packed> {
+    const { store, tasks, received: receivedFiles } = this.#ports;
     const at = { owner: record.owner, dataset: record.dataset };
     const type = this.#types.find(record.metadata.type);
     const packed = await tasks.run(
@@ -213,12 +225,16 @@ export class UploadLane implements JobHandler {
     // An earlier attempt may have recorded that the upload failed.
     const error = objectKey(at, 'upload-error.json');
     if (await store.head(error, signal)) await store.remove([error], signal);
-    return [
+    const changes: readonly CatalogChange[] = [
       settled(at, stored),
       { set: 'uploadFiles', files: packed.files },
       { set: 'upload', status: 'success', ...(packed.notes.length > 0 ? { message: packed.notes.join('; ') } : {}) },
       { set: 'next', lane: 'import', eventId: job.eventId, source: 'upload-lane' },
     ];
+    const zip = stored.find(({ key }) => key === objectKey(at, 'import-ready.zip'));
+    if (!zip || !type || packed.plain.length === 0) return { changes };
+    const archive = objectFile(zip, 'import-ready.zip');
+    return { changes, link: async (until) => receivedFiles?.link(type.plugin, archive, packed.plain, until) };
   }
 
   /** The user's data are at fault: this is recorded in the store and in the status, and the job itself is done. */

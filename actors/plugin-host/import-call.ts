@@ -15,9 +15,9 @@ import type { Archives } from '../tasks/archives.ts';
 import { invalid, scriptFailure } from './call-outcomes.ts';
 import type { HostedPlugin } from './hosted-plugins.ts';
 import { type ScriptEnvironment, type Scripts, scriptError, splitMessages } from './scripts.ts';
-import { type FoundFile, type FoundFiles, findFiles, type Payload, type Workspace } from './workspace.ts';
+import { type UnpackedTrees, unpackPayload } from './unpacked-trees.ts';
+import { type FoundFile, type FoundFiles, findFiles, METADATA, type Payload, type Workspace } from './workspace.ts';
 
-const METADATA = 'vdi-meta.json';
 /** Most names in the note about files that were left out. */
 const MOST_NAMED = 6;
 const DATA_LEVEL = 6;
@@ -31,6 +31,7 @@ interface ImportCall {
   /** Where the install-ready archive is written. */
   readonly dataFile: string;
   readonly workspace: Workspace;
+  readonly trees: UnpackedTrees;
   readonly env: ScriptEnvironment;
   readonly limits: ArchiveLimits;
   readonly log: Logger;
@@ -42,12 +43,11 @@ export async function runImport(
   archives: Archives,
   signal: AbortSignal,
 ): Promise<Imported | CallOutcome> {
-  const { workspace, plugin, payload } = call;
+  const { workspace, plugin } = call;
   const input = await workspace.folder('input');
   const output = await workspace.folder('output');
-  const zip = { file: payload.file, kind: 'zip', dir: input, limits: call.limits } as const;
-  const { files: rawUploads, notes } = await archives.unpack(zip, signal);
-  await payload.release();
+  await using unpacked = await unpackPayload({ ...call, dir: input }, archives, signal);
+  const { files: rawUploads, notes } = unpacked;
   if (rawUploads.every((file) => file.name === METADATA)) return invalid(['the upload holds no file']);
   if (rawUploads.some((file) => file.name.startsWith(`${METADATA}/`)))
     return invalid([`the upload has a folder named ${METADATA}, where the metadata go`]);
@@ -105,14 +105,17 @@ function outputFault({ files, others, misnamed }: FoundFiles): string | undefine
 }
 
 async function packData(
-  { workspace, dataFile: file }: ImportCall,
+  { workspace, payload, dataFile: file, trees }: ImportCall,
   archives: Archives,
   files: readonly FoundFile[],
   signal: AbortSignal,
 ): Promise<Imported['data']> {
   const packed = files.map(({ name, file, size }) => ({ path: name, file, size }));
+  const output = workspace.path('output');
+  const tree = payload.isStored ? await trees.look(output, files) : undefined;
   const { bytes } = await archives.zip(file, packed, { level: DATA_LEVEL }, signal);
-  await removeTree(workspace.path('output'));
+  if (tree) await trees.keep(file, tree);
+  await removeTree(output);
   return { file, bytes };
 }
 

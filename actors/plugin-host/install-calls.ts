@@ -14,9 +14,8 @@ import { DONE, invalid, missingDependency, scriptFailure, serverError, valid } f
 import type { HostedPlugin } from './hosted-plugins.ts';
 import type { ClearMark, InstallFolder } from './install-folder.ts';
 import { exitError, type ScriptEnvironment, type Scripts } from './scripts.ts';
-import type { Payload, Workspace } from './workspace.ts';
-
-const METADATA = 'vdi-meta.json';
+import { type UnpackedTrees, unpackPayload } from './unpacked-trees.ts';
+import { METADATA, type Payload, type Workspace } from './workspace.ts';
 
 export interface InstallCall {
   readonly plugin: HostedPlugin;
@@ -36,21 +35,20 @@ export async function runInstallData(
   call: InstallCall & {
     readonly meta: MetadataDocument;
     readonly payload: Payload;
+    readonly trees: UnpackedTrees;
     readonly limits: ArchiveLimits;
   },
   scripts: Scripts,
   archives: Archives,
   signal: AbortSignal,
 ): Promise<CallOutcome> {
-  const { workspace, folder, plugin, payload } = call;
+  const { workspace, folder, plugin } = call;
   if (!plugin.staging && (await folder.installed()))
     return serverError(`${folder.final} is there already; uninstall dataset ${call.dataset} first`);
   const dataDir = await workspace.folder('install');
-  const zip = { file: payload.file, kind: 'zip', dir: dataDir, limits: call.limits } as const;
-  const { files } = await archives.unpack(zip, signal);
-  if (files.some((file) => file.name.startsWith(`${METADATA}/`)))
+  await using unpacked = await unpackPayload({ ...call, dir: dataDir }, archives, signal);
+  if (unpacked.files.some((file) => file.name.startsWith(`${METADATA}/`)))
     throw rejected(`the payload has a folder named ${METADATA}, where the metadata go`);
-  await payload.release();
   await writeFile(workspace.path('install', METADATA), call.meta.text);
   if (!plugin.staging) {
     await folder.makeParent();

@@ -29,7 +29,7 @@ export class ObjectPayload {
   /** @param copy path for a copy, if one is needed */
   async open(copy: string, signal: AbortSignal): Promise<Payload> {
     const file = this.#store.localFile?.(this.#object.key);
-    if (file !== undefined) return { file, release: () => this.verify(signal) };
+    if (file !== undefined) return { file, isStored: true, release: () => this.verify(signal) };
     await this.copyTo(copy, signal);
     return { file: copy, release: () => rm(copy) };
   }

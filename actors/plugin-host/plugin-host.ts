@@ -34,6 +34,7 @@ import {
 import { ClearMark, datasetsFolder, InstallFolder, sweepClearMarks, sweepDatasets } from './install-folder.ts';
 import type { InstalledModes } from './installed-tree.ts';
 import { baseEnvironment, importEnvironment, importId, installEnvironment, ScriptMetrics, Scripts } from './scripts.ts';
+import { UnpackedTrees } from './unpacked-trees.ts';
 import { type Payload, sweepWorkspaces, Workspace } from './workspace.ts';
 
 export interface PluginHostOptions {
@@ -68,6 +69,8 @@ export class PluginHost {
   readonly #hosted: HostedPlugins;
   readonly #scripts: Scripts;
   readonly #gate: CallGate;
+  /** What need not be unpacked. */
+  readonly trees: UnpackedTrees;
 
   constructor(options: PluginHostOptions, parts: PluginHostParts) {
     this.#options = options;
@@ -75,6 +78,7 @@ export class PluginHost {
     this.#hosted = new HostedPlugins(options.plugins, options.targets);
     this.#scripts = new Scripts(parts.runner, new ScriptMetrics(parts.metrics));
     this.#gate = new CallGate(options.gate, parts.clock);
+    this.trees = new UnpackedTrees(options.workDir, parts.clock, parts.log);
   }
 
   /** Finishes or removes what a crashed process left. Call it before the first call. Fails when an install root is missing. */
@@ -125,7 +129,8 @@ export class PluginHost {
       ...importEnvironment(dataset, importId(this.#parts.clock.now(), jobId)),
     };
     const limits = this.#options.archiveLimits;
-    const call = { ...files, plugin, meta, workspace, env, limits, log: logOf(workspace, request, plugin) };
+    const { trees } = this;
+    const call = { ...files, plugin, meta, workspace, trees, env, limits, log: logOf(workspace, request, plugin) };
     return await runImport(call, this.#scripts, this.#parts.archives, signal);
   }
 
@@ -161,8 +166,9 @@ export class PluginHost {
     const mark = (): Promise<void> => this.#clearMark(found.target, request.dataset).set();
     using _turn = await this.#turn(request, found.target, signal, mark);
     const call = await this.#installCall(request, found, workspace, signal);
+    const { trees } = this;
     const limits = this.#options.archiveLimits;
-    return await runInstallData({ ...call, meta, payload, limits }, this.#scripts, this.#parts.archives, signal);
+    return await runInstallData({ ...call, meta, payload, trees, limits }, this.#scripts, this.#parts.archives, signal);
   }
 
   /** The workspace's properties folder has the data properties. */

@@ -9,7 +9,10 @@ import { codeOf } from '../../engine/runtime/failure.ts';
 import { removeTree } from '../../engine/runtime/files.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 
-const PREFIX = 'call-';
+/** Of folders in the scratch space that belong to a call, or may be taken by one: the next start removes them. */
+export const WORKSPACE_PREFIX = 'call-';
+/** The dataset's metadata, beside its files. */
+export const METADATA = 'vdi-meta.json';
 /** Uploads are private. */
 const ROOT_MODE = 0o700;
 
@@ -17,6 +20,8 @@ const ROOT_MODE = 0o700;
 export interface Payload {
   /** Path of a zip. */
   readonly file: string;
+  /** It is an object of the store: what is kept of it now can be found again (unpacked-trees.ts). */
+  readonly isStored?: true;
   /** Called when it is unpacked. */
   readonly release: () => Promise<void> | void;
 }
@@ -63,12 +68,12 @@ export class Workspace implements AsyncDisposable {
 
 async function makeRoot(under: string): Promise<string> {
   try {
-    return await mkdtemp(join(under, PREFIX));
+    return await mkdtemp(join(under, WORKSPACE_PREFIX));
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
     // Something cleaned up the scratch space.
     await mkdir(under, { recursive: true, mode: ROOT_MODE });
-    return mkdtemp(join(under, PREFIX));
+    return mkdtemp(join(under, WORKSPACE_PREFIX));
   }
 }
 
@@ -76,7 +81,7 @@ async function makeRoot(under: string): Promise<string> {
 export async function sweepWorkspaces(under: string, log: Logger): Promise<void> {
   await mkdir(under, { recursive: true, mode: ROOT_MODE });
   for await (const entry of await opendir(under))
-    if (entry.name.startsWith(PREFIX))
+    if (entry.name.startsWith(WORKSPACE_PREFIX))
       await removeTree(join(under, entry.name)).catch((err: unknown) =>
         log.warn({ err, folder: entry.name }, 'the workspace of a killed process could not be removed'),
       );

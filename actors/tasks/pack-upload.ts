@@ -26,7 +26,7 @@ import type { FileEntry } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey } from '../../engine/model/object-key.ts';
 import type { OpenObject } from '../../engine/ports/object-store.ts';
 import { Failure, rejected, transient } from '../../engine/runtime/failure.ts';
-import type { TaskContext } from './task-map.ts';
+import { changedWhileRead, type ObjectFile, objectFile, type TaskContext } from './task-map.ts';
 
 export interface PackUploadInput {
   readonly at: DatasetAddress;
@@ -50,7 +50,12 @@ export interface PackUploadOutput {
   readonly rawBytes: number;
   /** Notes for the owner, one sentence each: files left out, names decoded differently. */
   readonly notes: readonly string[];
+  /** The received files that the zip has as they are, in its order. None if they came in an archive. */
+  readonly plain: readonly ObjectFile[];
 }
+
+/** Large files that came as files are worth keeping as files (../plugin-host/received-files.ts). */
+export const KEPT_FROM_BYTES = 8 * 1024 * 1024;
 
 type PackContext = Pick<TaskContext, 'store' | 'signal'>;
 
@@ -73,7 +78,10 @@ export async function packUpload(input: PackUploadInput, context: PackContext): 
     if (!kind || !(error instanceof Failure) || error.kind !== 'rejected') throw error;
     throw rejected(`${first.name}: ${error.message}`, { cause: error });
   }
-  return { zipFile, files: packed, rawBytes: raw.bytes, notes: raw.notes.lines() };
+  const plain = kind ? [] : raw.opened;
+  // If another attempt has packed them meanwhile, scripts may have got the files that we have read.
+  if (raw.bytes >= KEPT_FROM_BYTES) for (const file of plain) await raw.demandUnchanged(file);
+  return { zipFile, files: packed, rawBytes: raw.bytes, notes: raw.notes.lines(), plain };
 }
 
 async function* noting(entries: AsyncIterable<ArchiveSource>, files: FileEntry[]): AsyncGenerator<ArchiveSource> {
@@ -147,7 +155,8 @@ class RawFiles {
   readonly notes = new ArchiveNotes();
   /** Without desktop junk files. */
   readonly files: readonly FileEntry[];
-  /** Bytes of the files opened so far. */
+  /** The files opened so far, and their bytes. */
+  readonly opened: ObjectFile[] = [];
   bytes = 0;
 
   constructor(input: PackUploadInput, context: PackContext) {
@@ -162,7 +171,13 @@ class RawFiles {
   async open(name: string): Promise<OpenObject> {
     const opened = await this.#get(name, undefined);
     this.bytes += opened.info.size;
+    this.opened.push(objectFile(opened.info, name));
     return opened;
+  }
+
+  async demandUnchanged({ key, etag }: ObjectFile): Promise<void> {
+    const info = await this.context.store.head(key, this.context.signal);
+    if (info?.etag !== etag) throw changedWhileRead(key);
   }
 
   /** The first few bytes. */

@@ -28,7 +28,7 @@ import { type Handler, handler } from './handler.ts';
 import { installerFrontEnd, partsCheck, pluginChecks, watchedDependencies } from './installer-front-end.ts';
 import type { LiveSettings } from './live-settings.ts';
 import { type CoreParts, dataTypes, openCore, urlUploads } from './open-core.ts';
-import { callingLocally, callsAtOnce, pluginHost } from './plugin-host.ts';
+import { callingLocally, callsAtOnce, pluginHost, receivedFiles } from './plugin-host.ts';
 import { reportService } from './report-service.ts';
 import { storeData } from './store-reader.ts';
 import { dependencyWatch, diskWatch, writtenFolders } from './watch-dependencies.ts';
@@ -181,6 +181,7 @@ export async function compose(
             })
           : threads.tasks,
         breakers,
+        received: host && receivedFiles(host.host, configuration, core.uncountedStore, log),
         hosted: configuration.pluginHost && { plugins: hosted, scripts: callsAtOnce(configuration.pluginHost) },
         types,
         room,

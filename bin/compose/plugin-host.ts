@@ -8,6 +8,7 @@ import { type InstalledModes, PRIVATE } from '../../actors/plugin-host/installed
 import type { CallName } from '../../actors/plugin-host/local-call.ts';
 import { type LocalPluginsOptions, withLocalPlugins } from '../../actors/plugin-host/local-plugins.ts';
 import { PluginHost } from '../../actors/plugin-host/plugin-host.ts';
+import { ReceivedFiles } from '../../actors/plugin-host/received-files.ts';
 import type { Archives } from '../../actors/tasks/archives.ts';
 import type { TaskRunner } from '../../actors/tasks/task-map.ts';
 import {
@@ -148,6 +149,14 @@ export function callingLocally(
     },
   });
 }
+
+/** Keeps received files for the plugins that are called without HTTP. */
+export const receivedFiles = (
+  { trees }: PluginHost,
+  configuration: Parameters<typeof calledLocally>[0],
+  store: LocalPluginsOptions['store'],
+  log: FrontEndParts['log'],
+): ReceivedFiles => new ReceivedFiles({ trees, store, plugins: calledLocally(configuration), log });
 
 /** Keys of the plugins that this process serves to itself. Another address may lead to another process. */
 export function calledLocally({

@@ -89,7 +89,7 @@ export class SimTasks implements TaskRunner {
     }
     const zipFile = `${input.scratchDir}/import-ready.zip`;
     this.#parts.scratch.write(zipFile, Buffer.from(JSON.stringify(entries)));
-    return { zipFile, files, rawBytes: files.reduce((sum, { size }) => sum + size, 0), notes: [] };
+    return { zipFile, files, rawBytes: files.reduce((sum, { size }) => sum + size, 0), notes: [], plain: [] };
   }
 
   async #import(input: ImportDatasetInput, signal: AbortSignal): Promise<ImportDatasetOutput> {

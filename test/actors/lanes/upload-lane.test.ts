@@ -1,8 +1,13 @@
 import t from 'tap';
+import { Scratch } from '../../../actors/jobs/scratch.ts';
+import { UploadLane } from '../../../actors/lanes/upload-lane.ts';
+import type { ReceivedFiles } from '../../../actors/plugin-host/received-files.ts';
 import type { TaskRunner } from '../../../actors/tasks/task-map.ts';
+import { datasetPrefix } from '../../../engine/model/object-key.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { aborted, transient } from '../../../engine/runtime/failure.ts';
 import { tarGzOf, zipOf } from '../../fixtures/archives.ts';
+import { InProcessTasks } from '../../support/in-process-tasks.ts';
 import { acceptedWorld, claimed } from '../../support/lane-start.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
 
@@ -35,6 +40,56 @@ t.test('an upload becomes import-ready.zip, a manifest and a status, and its raw
   t.same(world.jobRows(), ['import queued', 'updateMeta queued']);
   t.equal(await world.uploads.usage(at.owner, never), 0, 'nothing is left under raw/; the store counts the rest');
   t.equal(await world.uploads.source(at.dataset, never), undefined);
+});
+
+t.test(
+  'files that were received as they are, are linked when they are packed and kept when they are removed',
+  async (t) => {
+    const { world, at } = await acceptedWorld(t, { files: { 'b.txt': 'beta', 'a.txt': 'alpha' } });
+    const steps: unknown[] = [];
+    const received: Pick<ReceivedFiles, 'link'> = {
+      async link(plugin, archive, files) {
+        steps.push(['link', plugin, archive.key, files.map(({ key, name, size }) => [key, name, size])]);
+        t.equal(world.dataset(at).upload.status, 'success', 'the status has been written');
+        t.ok(world.keys(at).includes('raw/a.txt'));
+        for (const { key, etag } of [archive, ...files]) t.equal((await world.store.head(key, never))?.etag, etag);
+        const note = (step: string) => async (): Promise<void> => void steps.push([step, world.keys(at)]);
+        return { keep: note('keep'), drop: note('drop') };
+      },
+    };
+    const tasks = new InProcessTasks({ store: world.store, plugins: new Map() });
+    const process = world.process();
+    const { types, uploadLimits } = world.settings;
+    const ports = { ...world, ...world.settings, tasks, received };
+    const lane = new UploadLane(ports, types, uploadLimits, new Scratch(t.testdir()));
+    const { job } = await claimed(world, 'upload', process);
+    t.same(await lane.run(job, never), { kind: 'done' });
+    const key = (name: string): string => datasetPrefix(at) + name;
+    t.same(steps, [
+      [
+        'link',
+        'genes',
+        key('import-ready.zip'),
+        [
+          [key('raw/b.txt'), 'b.txt', 4],
+          [key('raw/a.txt'), 'a.txt', 5],
+        ],
+      ],
+      ['keep', ['import-ready.zip', 'vdi-manifest.json', 'vdi-meta.json']],
+    ]);
+    t.same(await lane.run(job, never), { kind: 'done' });
+    t.equal(steps.length, 2, 'a job that is repeated has nothing to keep');
+  },
+);
+
+t.test('the files of an archive are not there as files', async (t) => {
+  const { world } = await acceptedWorld(t, { files: { 'genes.tgz': await tarGzOf({ 'a.txt': 'alpha' }) } });
+  const received = { link: () => Promise.reject(new Error('there is nothing to link')) };
+  const tasks = new InProcessTasks({ store: world.store, plugins: new Map() });
+  const { types, uploadLimits } = world.settings;
+  const lane = new UploadLane({ ...world, tasks, received }, types, uploadLimits, new Scratch(t.testdir()));
+  const { job } = await claimed(world, 'upload');
+  t.same(await lane.run(job, never), { kind: 'done' });
 });
 
 t.test('an upload that the user has to mend is rejected, says why, and leaves no raw files', async (t) => {

@@ -1,7 +1,7 @@
 // A plugin host with scripts that write down all that they see, and the three ways in which lanes call it: over HTTP, in the same
 // process with payloads of a store elsewhere, which are copied, and with those of a store on this machine, read in place.
 
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -63,6 +63,11 @@ ${SCRIPTS[name]}
 export interface World {
   readonly tasks: TaskRunner;
   readonly put: (key: string, content: Buffer, name: string) => Promise<ObjectFile>;
+  /** As the store does with a file on its file system. Only in place. */
+  readonly moveIn: (key: string, file: string, name: string) => Promise<ObjectFile>;
+  readonly stored: (key: string) => Promise<Buffer>;
+  readonly discard: (key: string) => Promise<void>;
+  readonly objects: ObjectReader;
   readonly scratchDir: string;
   /** What a script does before the usual, for one dataset. */
   readonly script: (name: ScriptName, dataset: string, text: string) => Promise<void>;
@@ -143,6 +148,12 @@ export async function setup(t: Test, way: Way): Promise<World> {
     if (!info) throw new Error('the object was not stored');
     return objectFile(info, name);
   };
+  const moveIn = async (key: string, from: string, name: string): Promise<ObjectFile> => {
+    await rename(from, join(dir, 'store', 'objects', key));
+    const info = await reader.head(key, never);
+    if (!info) throw new Error('the object was not stored');
+    return objectFile(info, name);
+  };
   const scriptMs = { import: SCRIPT_MS, installData: SCRIPT_MS, installMeta: SCRIPT_MS, uninstall: SCRIPT_MS };
   const hastyMs = { import: HASTY_MS, installData: HASTY_MS, installMeta: HASTY_MS, uninstall: HASTY_MS };
   const client = (key: string) =>
@@ -170,7 +181,9 @@ export async function setup(t: Test, way: Way): Promise<World> {
       .replaceAll(/VDI_IMPORT_ID=[0-9a-z]+/g, 'VDI_IMPORT_ID=ID');
   const plain = <Value>(value: Value): Value => JSON.parse(plainText(JSON.stringify(value)));
   return {
-    ...{ tasks, put, scratchDir, lacks, store: state, host, plain },
+    ...{ tasks, put, moveIn, scratchDir, lacks, store: state, host, plain },
+    ...{ objects: store, discard: (key) => rm(join(dir, 'store', 'objects', key)) },
+    stored: (key) => readFile(join(dir, 'store', 'objects', key)),
     script: (name, dataset, text) => writeFile(join(home, `${name}-${dataset}`), text),
     running: async () => {
       while (host.load.scripts === 0) await nextTurn();

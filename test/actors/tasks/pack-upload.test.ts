@@ -8,6 +8,7 @@ import t, { type Test } from 'tap';
 import { type PackUploadInput, type PackUploadOutput, packUpload } from '../../../actors/tasks/pack-upload.ts';
 import { readZip } from '../../../engine/archive/zip-reader.ts';
 import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
+import { fileKey } from '../../../engine/model/object-key.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
@@ -35,6 +36,42 @@ t.test('several files are zipped as they are, archives among them too', async (t
   t.equal(contents['a.zip'], zip.toString('latin1'));
   t.equal(output.rawBytes, 2 + zip.length);
 });
+
+t.test('says which received files the zip has as they are; those of an archive are none', async (t) => {
+  const { output } = await pack(t, { 'b.txt': 'bb', 'a.zip': await zipOf({ inside: 'x' }), '.DS_Store': 'x' });
+  t.match(output.plain, [
+    { key: fileKey(at, 'raw', 'b.txt'), name: 'b.txt', size: 2 },
+    { key: fileKey(at, 'raw', 'a.zip'), name: 'a.zip' },
+  ]);
+  t.equal(output.plain.length, 2);
+  for (const name of ['a.zip', 'a.tgz']) {
+    const archive = name === 'a.zip' ? await zipOf({ inside: 'x' }) : await tarGzOf({ inside: 'x' });
+    t.same((await pack(t, { [name]: archive })).output.plain, []);
+  }
+});
+
+t.test(
+  'fails when large files are removed or replaced before they are packed: scripts may have got them',
+  async (t) => {
+    for (const change of ['removed', 'replaced'] as const) {
+      const { store, input } = await setup(t, { 'a.txt': Buffer.alloc(8 * MiB), 'b.txt': 'b' });
+      const key = fileKey(at, 'raw', 'a.txt');
+      const changing: Pick<ObjectStore, 'get' | 'head' | 'list'> = {
+        head: (...args) => store.head(...args),
+        list: (...args) => store.list(...args),
+        async get(...args) {
+          if (args[0] !== key) {
+            if (change === 'removed') await store.remove([key], signal);
+            else await store.put(key, Buffer.alloc(8 * MiB), {}, signal);
+          }
+          return store.get(...args);
+        },
+      };
+      const message = `object ${key} changed while it was read`;
+      await t.rejects(packUpload(input, { store: changing, signal }), { kind: 'transient', message }, change);
+    }
+  },
+);
 
 t.test('one archive is repacked with its folders, without what macOS adds', async (t) => {
   const files = { 'a.txt': 'a', 'folder/deep/b.txt': 'bb', '__MACOSX/._a.txt': 'fork', 'folder/._b.txt': 'fork' };
