@@ -24,7 +24,7 @@ import { writeZip } from '../../engine/archive/zip-writer.ts';
 import { isDesktopJunk, reservedNameFault } from '../../engine/model/file-name.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey } from '../../engine/model/object-key.ts';
-import type { OpenObject } from '../../engine/ports/object-store.ts';
+import type { DirectBody, OpenObject } from '../../engine/ports/object-store.ts';
 import { Failure, rejected, transient } from '../../engine/runtime/failure.ts';
 import { changedWhileRead, type ObjectFile, objectFile, type TaskContext } from './task-map.ts';
 
@@ -60,6 +60,7 @@ export const KEPT_FROM_BYTES = 8 * 1024 * 1024;
 type PackContext = Pick<TaskContext, 'store' | 'signal'>;
 
 const LEVEL = 6;
+const READ_BYTES = 256 * 1024;
 const SPOOL_BYTES = 1024 * 1024;
 
 /** Fails with `rejected` and a sentence for the user that names the file and entry, when the upload itself is at fault. */
@@ -100,7 +101,7 @@ async function* plainFiles(raw: RawFiles): AsyncGenerator<ArchiveSource> {
     names.add(file.name);
   }
   for (const file of files) {
-    const { info, body } = await raw.open(file.name);
+    const { info, body, direct } = await raw.open(file.name);
     try {
       if (info.size > limits.maxFileBytes)
         throw rejected(`${file.name} has ${info.size} bytes; at most ${limits.maxFileBytes} are allowed per file`);
@@ -108,10 +109,20 @@ async function* plainFiles(raw: RawFiles): AsyncGenerator<ArchiveSource> {
         throw rejected(
           `the files have more than the ${limits.maxTotalBytes} bytes allowed, counted up to ${file.name}`,
         );
-      yield { path: file.name, size: info.size, body };
+      yield { path: file.name, size: info.size, body: direct ? chunksOf(direct) : body };
     } finally {
       body.destroy();
     }
+  }
+}
+
+/** In one buffer: a stream allocates one for each chunk, and the collector is late to free them. */
+async function* chunksOf({ bytes, fill }: DirectBody): AsyncGenerator<Uint8Array> {
+  const buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, bytes));
+  for (let at = 0; at < bytes; at += buffer.length) {
+    const chunk = buffer.subarray(0, bytes - at);
+    await fill(chunk, at);
+    yield chunk;
   }
 }
 
@@ -122,9 +133,14 @@ async function* archiveEntries(kind: 'zip' | 'tar.gz', name: string, raw: RawFil
   yield* kind === 'zip' ? zipEntries(name, raw, options) : tarEntries(name, raw, options);
 }
 
-/** A zip's directory is at its end, so we read it from a local copy. */
+/** A zip's directory is at its end, so we read it where the store keeps it, or from a local copy. */
 async function* zipEntries(name: string, raw: RawFiles, options: ReadOptions): AsyncGenerator<ArchiveEntry> {
   const { signal } = raw.context;
+  const stored = await raw.openLocally(name);
+  if (stored) {
+    yield* readZip(stored.file, options, signal);
+    return raw.demandUnchanged(stored);
+  }
   const copy = join(raw.input.scratchDir, 'upload.zip');
   try {
     const { body } = await raw.open(name);
@@ -175,6 +191,18 @@ class RawFiles {
     return opened;
   }
 
+  /** Undefined if the store is elsewhere. If it is unchanged when it was read, it is the object that was read. */
+  async openLocally(name: string): Promise<(ObjectFile & { readonly file: string }) | undefined> {
+    const { store, signal } = this.context;
+    const key = fileKey(this.input.at, 'raw', name);
+    const file = store.localFile?.(key);
+    if (file === undefined) return undefined;
+    const info = await store.head(key, signal);
+    if (!info) throw gone(key);
+    this.bytes += info.size;
+    return { ...objectFile(info, name), file };
+  }
+
   async demandUnchanged({ key, etag }: ObjectFile): Promise<void> {
     const info = await this.context.store.head(key, this.context.signal);
     if (info?.etag !== etag) throw changedWhileRead(key);
@@ -202,8 +230,10 @@ class RawFiles {
     const { store, signal } = this.context;
     const key = fileKey(this.input.at, 'raw', name);
     const opened = await store.get(key, range, signal);
-    // It existed when the upload was accepted, so it was removed since. The next attempt finds the dataset's new state.
-    if (!opened) throw transient(`object ${key} no longer exists`);
+    if (!opened) throw gone(key);
     return opened;
   }
 }
+
+/** It existed when the upload was accepted, so it was removed since. The next attempt finds the dataset's new state. */
+const gone = (key: string): Failure => transient(`object ${key} no longer exists`);

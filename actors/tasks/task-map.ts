@@ -2,7 +2,7 @@
 // plain data.
 
 import type { UserId } from '../../engine/model/ids.ts';
-import type { ObjectInfo, ObjectStore, OpenObject } from '../../engine/ports/object-store.ts';
+import type { ObjectInfo, ObjectReader, ObjectStore, OpenObject } from '../../engine/ports/object-store.ts';
 import type { PluginClient, StreamedFile, Validation } from '../../engine/ports/plugin-client.ts';
 import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
 import { defect, type Failure, transient } from '../../engine/runtime/failure.ts';
@@ -56,7 +56,7 @@ export const allMessages = (validation: Validation): readonly string[] => [
 // once per thread.
 
 export interface TaskContext {
-  readonly store: Pick<ObjectStore, 'get' | 'head' | 'list'>;
+  readonly store: ObjectReader;
   /** By the plugin's key in the configuration. */
   readonly plugins: ReadonlyMap<string, PluginClient>;
   /** Undefined where uploads by URL are rejected. */

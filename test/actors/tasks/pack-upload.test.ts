@@ -1,15 +1,16 @@
 import { createReadStream, statSync } from 'node:fs';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { type PackUploadInput, type PackUploadOutput, packUpload } from '../../../actors/tasks/pack-upload.ts';
+import { openDirectoryReader } from '../../../engine/adapters/directory/directory-store-reader.ts';
 import { readZip } from '../../../engine/archive/zip-reader.ts';
 import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
 import { fileKey } from '../../../engine/model/object-key.ts';
-import type { ObjectStore } from '../../../engine/ports/object-store.ts';
+import type { ObjectReader, ObjectStore } from '../../../engine/ports/object-store.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
 import { type Files, gzipToFile, lines, rawTarGz, rawZip, tarGzOf, tarStream, zipOf } from '../../fixtures/archives.ts';
@@ -72,6 +73,50 @@ t.test(
     }
   },
 );
+
+t.test('reads where it is what a directory store keeps: files, and archives', async (t) => {
+  const text = Buffer.from('PF3D7_0100100\n'.repeat(50_000));
+  const uploads: Readonly<Record<string, Readonly<Record<string, Buffer>>>> = {
+    files: { 'large.txt': text, 'small.txt': Buffer.from('b'), empty: Buffer.alloc(0) },
+    zip: { 'a.zip': await zipOf({ 'large.txt': text.toString(), 'small.txt': 'b' }) },
+    tgz: { 'a.tgz': await tarGzOf({ 'large.txt': text.toString() }) },
+  };
+  for (const [what, files] of Object.entries(uploads)) {
+    const { path, input } = await inDirectory(t, files);
+    const output = await packUpload(input, { store: openDirectoryReader(path), signal });
+    t.equal(
+      output.rawBytes,
+      Object.values(files).reduce((sum, { length }) => sum + length, 0),
+    );
+    const contents: Record<string, Buffer> = {};
+    for await (const entry of readZip(output.zipFile, { limits }, signal))
+      contents[entry.path] = Buffer.concat(await Array.fromAsync(entry.body, (chunk) => Buffer.from(chunk)));
+    t.ok(contents['large.txt']?.equals(text), what);
+    if (what === 'files') t.same(Object.keys(contents), ['large.txt', 'small.txt', 'empty']);
+  }
+});
+
+t.test('a zip that is replaced or removed while it is read is packed at the next attempt', async (t) => {
+  const { path, input } = await inDirectory(t, { 'a.zip': await zipOf({ 'a.txt': 'a' }) });
+  const file = join(path, 'objects', fileKey(at, 'raw', 'a.zip'));
+  const store = openDirectoryReader(path);
+  let heads = 0;
+  const changing: ObjectReader = {
+    get: store.get.bind(store),
+    list: store.list.bind(store),
+    localFile: (key) => store.localFile?.(key) ?? '',
+    async head(...args) {
+      // The first look is at its beginning, the second before it is read, the third afterwards.
+      if (++heads === 3) await writeFile(file, await zipOf({ 'other.txt': 'b' }));
+      return store.head(...args);
+    },
+  };
+  const replaced = packUpload(input, { store: changing, signal });
+  await t.rejects(replaced, { kind: 'transient', message: /a\.zip changed while it was read/ });
+  t.equal(heads, 3);
+  await rm(file);
+  await t.rejects(packUpload(input, { store, signal }), { kind: 'transient', message: /a\.zip no longer exists/ });
+});
 
 t.test('one archive is repacked with its folders, without what macOS adds', async (t) => {
   const files = { 'a.txt': 'a', 'folder/deep/b.txt': 'bb', '__MACOSX/._a.txt': 'fork', 'folder/._b.txt': 'fork' };
@@ -308,6 +353,21 @@ async function pack(
   for await (const { path, body } of readZip(output.zipFile, { limits }, signal))
     contents[path] = Buffer.concat(await Array.fromAsync(body, (chunk) => Buffer.from(chunk))).toString('latin1');
   return { output, contents };
+}
+
+/** An upload in a directory store. */
+async function inDirectory(t: Test, files: Readonly<Record<string, Buffer>>) {
+  const path = t.testdir({ objects: {} });
+  for (const [name, content] of Object.entries(files)) {
+    const file = join(path, 'objects', fileKey(at, 'raw', name));
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, content);
+  }
+  const { input } = await setup(t, {});
+  return {
+    path,
+    input: { ...input, files: Object.entries(files).map(([name, { length: size }]) => ({ name, size })) },
+  };
 }
 
 async function refuses(t: Test, files: Files, message: RegExp, options: Partial<PackUploadInput> = {}): Promise<void> {
