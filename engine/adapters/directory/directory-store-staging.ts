@@ -180,7 +180,10 @@ async function write(
   if (source instanceof Uint8Array) return writeFully(handle, source, 0);
   // A source that sends nothing must not block an aborted put.
   using _ = addAbortListener(signal, () => source.destroy(signal.reason));
-  const buffer = Buffer.allocUnsafe(WRITE_BYTES);
+  // One buffer is filled while the other is written.
+  let buffer = Buffer.allocUnsafe(WRITE_BYTES);
+  let other: typeof buffer | undefined;
+  let writing = Promise.resolve();
   const early = new EarlySync(handle);
   let written = 0;
   let held = 0;
@@ -194,10 +197,13 @@ async function write(
         rest = rest.subarray(part.length);
         if (size !== undefined && written + held > size) throw wrongSize(key, 'more', size);
         if (held < WRITE_BYTES) continue;
-        await writeFully(handle, buffer, written);
+        await writing;
+        writing = writeFully(handle, buffer, written).then(() => early.wrote(WRITE_BYTES));
+        // It is awaited before the next write and at the end. After another failure, nobody wants to know.
+        writing.catch(() => {});
         written += held;
         held = 0;
-        early.wrote(WRITE_BYTES);
+        [buffer, other] = [other ?? Buffer.allocUnsafe(WRITE_BYTES), buffer];
       }
       if (ownChunks && typeof chunk !== 'string') giveBack(chunk);
     }
@@ -207,6 +213,7 @@ async function write(
     throw error;
   }
   signal.throwIfAborted();
+  await writing;
   await early.end();
   await writeFully(handle, buffer.subarray(0, held), written);
 }

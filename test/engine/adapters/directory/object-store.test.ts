@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
   chmod,
@@ -23,6 +24,7 @@ import t, { type Test } from 'tap';
 import { type DirectoryStore, openDirectoryStore } from '../../../../engine/adapters/directory/directory-store.ts';
 import { openDirectoryReader } from '../../../../engine/adapters/directory/directory-store-reader.ts';
 import { walkObjects } from '../../../../engine/adapters/directory/directory-store-walk.ts';
+import { EARLY_SYNC_BYTES } from '../../../../engine/runtime/early-sync.ts';
 import { transient } from '../../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../../engine/runtime/log.ts';
 import { systemClock } from '../../../../engine/runtime/time.ts';
@@ -308,6 +310,51 @@ t.test('a local file of another file system is copied, and stays where it was', 
   t.equal(await readFile(file, 'utf8'), 'content');
 });
 
+t.test('a stream is stored whole, in chunks of any size', async (t) => {
+  const { store, path } = await setup(t);
+  const content = randomBytes(5 * 1024 ** 2 + 7);
+  for (const bytes of [1_000, 64 * 1024, 1024 ** 2, 3_000_001]) {
+    await store.put('1/a/x', Readable.from(chunksOf(content, bytes)), {}, signal);
+    t.ok((await readFile(join(path, 'objects/1/a/x'))).equals(content), `chunks of ${bytes} bytes`);
+  }
+});
+
+t.test('a write that fails fails the put, whichever it is, and nothing is left', async (t) => {
+  const { store, path } = await setup(t);
+  const content = randomBytes(4 * 1024 ** 2 + 1);
+  for (let failing = 1; failing <= 5; failing++) {
+    let writes = 0;
+    const undo = await patchHandles('write', (write) =>
+      ++writes === failing ? Promise.reject(Object.assign(new Error('EIO'), { syscall: 'write' })) : write(),
+    );
+    await t.rejects(store.put('1/a/x', Readable.from(chunksOf(content, 100_000)), {}, signal), {
+      kind: 'transient',
+      message: /EIO/,
+    });
+    undo();
+    t.strictSame(await readdir(join(path, 'staging')), []);
+    t.equal(await store.head('1/a/x', signal), undefined);
+  }
+});
+
+t.test('a large stream is synced while it comes; if that fails, so does the put', async (t) => {
+  const { store, path } = await setup(t);
+  const block = Buffer.alloc(1024 ** 2);
+  const large = (): Readable => Readable.from(Array(2 * (EARLY_SYNC_BYTES / block.length)).fill(block));
+  let syncs = 0;
+  let fails = false;
+  const undo = await patchHandles('datasync', (sync) => {
+    syncs++;
+    return fails ? Promise.reject(Object.assign(new Error('EIO'), { syscall: 'fdatasync' })) : sync();
+  });
+  await store.put('1/a/x', large(), {}, signal);
+  t.ok(syncs >= 1, 'at least once, if the disk is slow');
+  fails = true;
+  await t.rejects(store.put('1/a/y', large(), {}, signal), { kind: 'transient', message: /EIO/ });
+  undo();
+  t.strictSame(await readdir(join(path, 'staging')), []);
+});
+
 t.test('a put syncs the object, its folder, and the ancestors that may be new', async (t) => {
   const { store, path } = await setup(t);
   const synced = await syncedPaths(t, path);
@@ -561,6 +608,27 @@ async function otherFileSystem(t: Test): Promise<string | undefined> {
   const path = await mkdtemp('/dev/shm/longshore-test-');
   t.teardown(() => rm(path, { recursive: true }));
   return path;
+}
+
+function* chunksOf(content: Buffer, bytes: number): Generator<Buffer> {
+  for (let at = 0; at < content.length; at += bytes) yield content.subarray(at, at + bytes);
+}
+
+/** Calls `act` in place of a method of every open file, until the returned function is called. */
+async function patchHandles(
+  method: 'write' | 'datasync',
+  act: (original: () => Promise<unknown>) => Promise<unknown>,
+): Promise<() => void> {
+  const handle = await open(tmpdir());
+  const handles = Object.getPrototypeOf(handle) as Record<typeof method, (...args: unknown[]) => Promise<unknown>>;
+  await handle.close();
+  const original = handles[method];
+  handles[method] = function (...args) {
+    return act(() => original.apply(this, args));
+  };
+  return () => {
+    handles[method] = original;
+  };
 }
 
 /** What was synced since the last call, relative to the objects. */
