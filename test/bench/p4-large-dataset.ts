@@ -1,7 +1,7 @@
 // P4: a dataset of 1 GiB from its upload until it is installed on two targets: bytes written to disk per byte of payload, with
 // scripts that write nothing themselves; MB a second beside the honest twin; growth of the server's resident memory.
 
-import { forgetPeak, peakMib, residentMib, writtenBytes } from './processes.ts';
+import { cancelledBytes, forgetPeak, peakMib, residentMib, writtenBytes } from './processes.ts';
 import { Product } from './product.ts';
 import { type BenchRow, DATASETS, type Round } from './row.ts';
 import type { Subject } from './subject.ts';
@@ -33,6 +33,7 @@ export const rows: readonly BenchRow[] = [
         const [mine, plain] = [await one(ours, MIB), await one(twin, MIB)];
         measured.push({
           ...{ ours: mine.written, twin: plain.written, growthMib: mine.growthMib, growthMibOfTwin: plain.growthMib },
+          ...{ cancelled: mine.cancelled, cancelledOfTwin: plain.cancelled },
           ...{ mbPerSecond: mine.mbPerSecond, mbPerSecondOfTwin: plain.mbPerSecond },
         });
       }
@@ -43,7 +44,8 @@ export const rows: readonly BenchRow[] = [
 
 async function one(subject: Subject, mib: number) {
   const { at } = subject;
-  const [written, resident] = [writtenBytes(at.processes()), residentMib(at.server)];
+  const [written, cancelled] = [writtenBytes(at.processes()), cancelledBytes(at.processes())];
+  const resident = residentMib(at.server);
   forgetPeak(at.server);
   const begun = performance.now();
   await subject.installed([await subject.uploadLarge(mib)], LOOK_MS);
@@ -51,6 +53,7 @@ async function one(subject: Subject, mib: number) {
   await subject.idle();
   return {
     written: (writtenBytes(at.processes()) - written) / BYTES,
+    cancelled: (cancelledBytes(at.processes()) - cancelled) / BYTES,
     mbPerSecond: BYTES / 1e6 / seconds,
     growthMib: peakMib(at.server) - resident,
   };

@@ -22,9 +22,13 @@ function fieldsOf(pid: number): readonly string[] {
   return text === '' ? Array(20).fill('0') : text.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
-/** Bytes handed to the disk by the processes and by the children that they waited for. */
+/** Bytes handed to the disk by the processes and by the children that they waited for. The kernel counts them when they are cached. */
 export const writtenBytes = (pids: readonly number[]): number =>
   sum(pids.map((pid) => number(/^write_bytes: (\d+)$/m, read(pid, 'io'))));
+
+/** Of these, the bytes of files that were removed before the kernel wrote them: how many depends on memory and time. */
+export const cancelledBytes = (pids: readonly number[]): number =>
+  sum(pids.map((pid) => number(/^cancelled_write_bytes: (-?\d+)$/m, read(pid, 'io'))));
 
 /** Memory in MB of 1,000,000 bytes; what several processes share is divided among them. */
 export const proportionalMb = (pids: readonly number[]): number =>
