@@ -113,7 +113,8 @@ async function packData(
   const packed = files.map(({ name, file, size }) => ({ path: name, file, size }));
   const output = workspace.path('output');
   const tree = payload.isStored ? await trees.look(output, files) : undefined;
-  const { bytes } = await archives.zip(file, packed, { level: DATA_LEVEL }, signal);
+  const options = { level: DATA_LEVEL, ...(payload.isStored ? { syncEarly: true as const } : {}) };
+  const { bytes } = await archives.zip(file, packed, options, signal);
   if (tree) await trees.keep(file, tree);
   await removeTree(output);
   return { file, bytes };

@@ -33,8 +33,8 @@ import { METADATA, type Payload, WORKSPACE_PREFIX } from './workspace.ts';
 /** How many trees wait for a call, and how long. */
 const MOST_TREES = 4;
 const KEPT_MS = 120_000;
-/** A call waits for another one's folder about as long as it would take to unpack the archive. */
-const UNPACKED_BYTES_PER_MS = 250_000;
+/** A call waits for another one's folder about as long as it would take a busy disk to unpack the archive. */
+const UNPACKED_BYTES_PER_MS = 100_000;
 
 interface Tree {
   readonly archive: string;

@@ -13,7 +13,7 @@ import { readTarGz } from '../../engine/archive/tar-reader.ts';
 import { writeTarGz } from '../../engine/archive/tar-writer.ts';
 import { unpackTo } from '../../engine/archive/unpack.ts';
 import { readZip } from '../../engine/archive/zip-reader.ts';
-import { writeZip } from '../../engine/archive/zip-writer.ts';
+import { writeZip, type ZipWriteOptions } from '../../engine/archive/zip-writer.ts';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import type { PackageKind } from '../../engine/ports/handler-jobs.ts';
 import { rejected } from '../../engine/runtime/failure.ts';
@@ -36,16 +36,13 @@ export interface Unpacked {
   readonly notes: readonly string[];
 }
 
+export type ZipOptions = Pick<ZipWriteOptions, 'level' | 'syncEarly'>;
+
 export interface Archives {
   /** An archive that breaks the archive rules, or has the reserved folder at its top level, is a `rejected` failure. */
   unpack(order: UnpackOrder, signal: AbortSignal): Promise<Unpacked>;
   /** Creates or replaces `target`. */
-  zip(
-    target: string,
-    files: readonly PackedFile[],
-    options: { readonly level: number },
-    signal: AbortSignal,
-  ): Promise<WrittenArchive>;
+  zip(target: string, files: readonly PackedFile[], options: ZipOptions, signal: AbortSignal): Promise<WrittenArchive>;
   /** Creates or replaces `target`. */
   tarGz(target: string, files: readonly PackedFile[], signal: AbortSignal): Promise<WrittenArchive>;
 }

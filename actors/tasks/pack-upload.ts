@@ -74,7 +74,7 @@ export async function packUpload(input: PackUploadInput, context: PackContext): 
   const entries = kind ? archiveEntries(kind, first.name, raw) : plainFiles(raw);
   const zipFile = join(input.scratchDir, 'import-ready.zip');
   try {
-    await writeZip(zipFile, noting(entries, packed), { level: LEVEL }, context.signal);
+    await writeZip(zipFile, noting(entries, packed), { level: LEVEL, syncEarly: true }, context.signal);
   } catch (error) {
     if (!kind || !(error instanceof Failure) || error.kind !== 'rejected') throw error;
     throw rejected(`${first.name}: ${error.message}`, { cause: error });

@@ -37,6 +37,6 @@ export default serveTasks<ThreadTasks, ThreadData, Resources>(open, {
   'uninstall-files': (input, resources, signal) => uninstallFiles(input, { ...resources, signal }),
   uninstall: (input, resources, signal) => uninstall(input, { ...resources, signal }),
   unpack: (order, _resources, signal) => archivesHere.unpack(order, signal),
-  zip: ({ target, files, level }, _resources, signal) => archivesHere.zip(target, files, { level }, signal),
+  zip: ({ target, files, ...options }, _resources, signal) => archivesHere.zip(target, files, options, signal),
   'tar-gz': ({ target, files }, _resources, signal) => archivesHere.tarGz(target, files, signal),
 });

@@ -1,7 +1,7 @@
 // The worker pool as a child of the tree, and its uses: lanes' tasks, and archives of the plugin host and of the handler
 // service.
 
-import type { Archives, Unpacked, UnpackOrder } from '../../actors/tasks/archives.ts';
+import type { Archives, Unpacked, UnpackOrder, ZipOptions } from '../../actors/tasks/archives.ts';
 import type { LaneTasks, TaskRunner } from '../../actors/tasks/task-map.ts';
 import type { PluginHttpOptions } from '../../engine/adapters/plugins/plugin-http.ts';
 import type { RemoteHttpOptions } from '../../engine/adapters/remote/remote-http.ts';
@@ -46,7 +46,7 @@ export function workerThreads(
     tasks: { run: (name, input, options) => current().run(name, input, options) },
     archives: {
       unpack: (order, signal) => current().run('unpack', order, { signal }),
-      zip: (target, files, { level }, signal) => current().run('zip', { target, files, level }, { signal }),
+      zip: (target, files, options, signal) => current().run('zip', { target, files, ...options }, { signal }),
       tarGz: (target, files, signal) => current().run('tar-gz', { target, files }, { signal }),
     },
   };
@@ -66,7 +66,7 @@ export interface ThreadData {
 type ArchiveTasks = {
   readonly unpack: { readonly input: UnpackOrder; readonly output: Unpacked };
   readonly zip: {
-    readonly input: { readonly target: string; readonly files: readonly PackedFile[]; readonly level: number };
+    readonly input: ZipOptions & { readonly target: string; readonly files: readonly PackedFile[] };
     readonly output: WrittenArchive;
   };
   readonly 'tar-gz': {

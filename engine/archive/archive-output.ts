@@ -2,6 +2,7 @@
 
 import { closeSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
+import { EarlySync } from '../runtime/early-sync.ts';
 import { defect, Failure, transient } from '../runtime/failure.ts';
 import type { ArchiveSource, LocalFile } from './archive-entry.ts';
 import { quoteEntry } from './entry-path.ts';
@@ -9,22 +10,29 @@ import { quoteEntry } from './entry-path.ts';
 /** Bytes per write. */
 export const OUTPUT_BYTES = 256 * 1024;
 
+export interface OutputOptions {
+  /** The archive will be synced as a whole, when it is put into a store: much of it is by then. */
+  readonly syncEarly?: true | undefined;
+}
+
 export class ArchiveOutput {
   readonly #handle: FileHandle;
   readonly #file: string;
   readonly #buffer = Buffer.allocUnsafeSlow(OUTPUT_BYTES);
+  readonly #early: EarlySync | undefined;
   #filled = 0;
   /** Position in the file where the buffer begins. */
   #begin = 0;
 
-  private constructor(handle: FileHandle, file: string) {
+  private constructor(handle: FileHandle, file: string, { syncEarly }: OutputOptions) {
     this.#handle = handle;
     this.#file = file;
+    this.#early = syncEarly ? new EarlySync(handle) : undefined;
   }
 
   /** Creates the file or empties it. */
-  static async open(file: string): Promise<ArchiveOutput> {
-    return new ArchiveOutput(await open(file, 'w', 0o644), file);
+  static async open(file: string, options: OutputOptions): Promise<ArchiveOutput> {
+    return new ArchiveOutput(await open(file, 'w', 0o644), file, options);
   }
 
   /** Where the next byte goes. */
@@ -51,6 +59,7 @@ export class ArchiveOutput {
 
   async close(): Promise<void> {
     await this.#flush();
+    await this.#early?.end();
     await this.#handle.close();
   }
 
@@ -61,6 +70,7 @@ export class ArchiveOutput {
 
   async #flush(): Promise<void> {
     await writeAll(this.#handle, this.#buffer.subarray(0, this.#filled), this.#begin);
+    this.#early?.wrote(this.#filled);
     this.#begin += this.#filled;
     this.#filled = 0;
   }
@@ -78,10 +88,11 @@ async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number)
 export async function writeArchive<Result>(
   file: string,
   write: (output: ArchiveOutput) => Promise<Result>,
+  options: OutputOptions = {},
 ): Promise<Result> {
   let output: ArchiveOutput | undefined;
   try {
-    output = await ArchiveOutput.open(file);
+    output = await ArchiveOutput.open(file, options);
     const result = await write(output);
     await output.close();
     return result;

@@ -8,10 +8,10 @@
 
 import { crc32, createDeflateRaw, deflateRawSync } from 'node:zlib';
 import type { ArchiveSource, WrittenArchive } from './archive-entry.ts';
-import { type ArchiveOutput, sourceChunks, wholeSource, writeArchive } from './archive-output.ts';
+import { type ArchiveOutput, type OutputOptions, sourceChunks, wholeSource, writeArchive } from './archive-output.ts';
 import { ZLIB_CHUNK_BYTES, zlibChunks } from './zlib-chunks.ts';
 
-interface ZipWriteOptions {
+export interface ZipWriteOptions extends OutputOptions {
   /** 0 stores, 1 is fastest, 9 smallest. */
   readonly level: number;
   /** Writes every header in the zip64 form, which is otherwise used only above 4 GiB. */
@@ -63,19 +63,23 @@ export async function writeZip(
   signal: AbortSignal,
 ): Promise<WrittenArchive> {
   signal.throwIfAborted();
-  return writeArchive(target, async (output) => {
-    const central: Buffer[] = [];
-    for await (const source of sources) {
-      signal.throwIfAborted();
-      const add = source.size <= WHOLE_BYTES ? addWhole : addLarge;
-      central.push(centralRecord(await add(output, source, options, signal)));
-    }
-    const start = output.position;
-    for (let at = 0; at < central.length; at += RECORDS_AT_ONCE)
-      await output.append(Buffer.concat(central.slice(at, at + RECORDS_AT_ONCE)));
-    await output.append(endRecords(central.length, start, output.position - start, options.forceZip64 ?? false));
-    return { bytes: output.position, entries: central.length };
-  });
+  return writeArchive(
+    target,
+    async (output) => {
+      const central: Buffer[] = [];
+      for await (const source of sources) {
+        signal.throwIfAborted();
+        const add = source.size <= WHOLE_BYTES ? addWhole : addLarge;
+        central.push(centralRecord(await add(output, source, options, signal)));
+      }
+      const start = output.position;
+      for (let at = 0; at < central.length; at += RECORDS_AT_ONCE)
+        await output.append(Buffer.concat(central.slice(at, at + RECORDS_AT_ONCE)));
+      await output.append(endRecords(central.length, start, output.position - start, options.forceZip64 ?? false));
+      return { bytes: output.position, entries: central.length };
+    },
+    options,
+  );
 }
 
 async function addWhole(

@@ -1,8 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { open, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
-import { OUTPUT_BYTES, writeArchive } from '../../../engine/archive/archive-output.ts';
+import { type ArchiveOutput, OUTPUT_BYTES, writeArchive } from '../../../engine/archive/archive-output.ts';
+import { EARLY_SYNC_BYTES } from '../../../engine/runtime/early-sync.ts';
 
 t.test('the file has what was appended and patched, wherever a patch falls', async (t) => {
   const file = join(t.testdir(), 'archive');
@@ -32,6 +33,32 @@ t.test('the file has what was appended and patched, wherever a patch falls', asy
     }),
     { numRuns: 40 },
   );
+});
+
+t.test('a large archive that will be synced is synced while it grows; if that fails, it fails', async (t) => {
+  const dir = t.testdir();
+  const file = join(dir, 'archive');
+  const handle = await open(file, 'w');
+  const handles = Object.getPrototypeOf(handle) as typeof handle;
+  await handle.close();
+  const { datasync } = handles;
+  t.teardown(() => {
+    handles.datasync = datasync;
+  });
+  let syncs = 0;
+  handles.datasync = async () => {
+    syncs++;
+    throw Object.assign(new Error('EIO'), { syscall: 'fdatasync' });
+  };
+  const piece = Buffer.alloc(OUTPUT_BYTES);
+  const large = async (output: ArchiveOutput): Promise<void> => {
+    for (let bytes = 0; bytes < EARLY_SYNC_BYTES; bytes += piece.length) await output.append(piece);
+  };
+  await writeArchive(file, large);
+  t.equal(syncs, 0);
+  await t.rejects(writeArchive(file, large, { syncEarly: true }), { kind: 'transient', message: /EIO/ });
+  t.equal(syncs, 1);
+  t.same(await readdir(dir), []);
 });
 
 t.test('leaves no file behind when writing fails', async (t) => {
