@@ -29,6 +29,7 @@ import { DaemonLeaders } from './daemons/leadership.ts';
 import { sweepUploads } from './daemons/sweeps.ts';
 import type { InstallTargets } from './dataset/site-targets.ts';
 import { type LaneChannels, Pump, type PumpOptions, routeEvents, takeEvents } from './events/event-router.ts';
+import type { Receiver } from './jobs/hand-over.ts';
 import type { JobHandler } from './jobs/job-handler.ts';
 import { jobLane, type LaneTunings, laneBounds } from './jobs/job-lane.ts';
 import { LeaseRenewer, preemption } from './jobs/lease-renewer.ts';
@@ -108,6 +109,7 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
   const called = withinHost(breakers.guard(options.tasks), plugins, scripts);
   const tasks = options.room ? roomFirst(called, options.room) : called;
   const lanes = new Map<RunningLane, Lane<ClaimedJob, JobOutcome>>();
+  const receivers = new Map<LaneName, Receiver>();
   const holders = RUNNING_LANES.map((name) => ({
     held: () => lanes.get(name)?.held() ?? [],
     abortJob: (id: number, reason: Error) => lanes.get(name)?.abortJob(id, reason) ?? false,
@@ -133,7 +135,7 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
       const create = (): Child => {
         const calls = !PAST_PLUGINS.includes(name);
         const own = { tuning: options.tuning.current[name], breakers: calls ? breakers : undefined, away: breakers };
-        const lane = jobLane({ ...options, ...own, handler });
+        const lane = jobLane({ ...options, ...own, receivers, handler });
         lanes.set(name, lane);
         return lane;
       };

@@ -11,6 +11,7 @@ import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Random, RetryPolicy } from '../../engine/runtime/retry.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
+import type { Receiver } from './hand-over.ts';
 import { decideOutcome, type FailedOutcome, type JobHandler } from './job-handler.ts';
 import { type BlockedTypes, JobSource } from './job-source.ts';
 
@@ -35,6 +36,8 @@ interface JobLaneOptions {
   readonly breakers: BlockedTypes | undefined;
   /** The plugins that do not answer, also for a lane that calls none. Default: all answer. */
   readonly away?: Pick<BlockedTypes, 'blockedTypes'>;
+  /** The lanes of this process, to which this one is added: they hand jobs over to each other. Default: alone. */
+  readonly receivers?: Map<LaneName, Receiver>;
   readonly tuning: LaneTuning;
   readonly clock: Clock;
   readonly log: Logger;
@@ -46,7 +49,17 @@ interface JobLaneOptions {
 const POLL_MS = 5_000;
 
 export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
-  const { handler, jobs, types, breakers, away, tuning } = options;
+  const { handler, jobs, types, breakers, away, receivers, tuning } = options;
+  const source = new JobSource({
+    lane: handler.lane,
+    jobs,
+    types,
+    breakers,
+    ...(away ? { away } : {}),
+    ...(receivers ? { receivers } : {}),
+    claimant: () => lane,
+  });
+  receivers?.set(handler.lane, source);
   const lane: Lane<ClaimedJob, JobOutcome> = new Lane<ClaimedJob, JobOutcome>({
     name: handler.lane,
     clock: options.clock,
@@ -54,17 +67,11 @@ export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
     metrics: options.metrics,
     ...laneBounds(tuning),
     pollMs: POLL_MS,
-    source: new JobSource({
-      lane: handler.lane,
-      jobs,
-      types,
-      breakers,
-      ...(away ? { away } : {}),
-      claimant: () => lane,
-    }),
+    source,
     run: (job, signal) => runJob(job, options, signal),
     settle: (error, job) => decideOutcome(error, job, tuning.retry, options.random),
     abandon: () => ({ kind: 'requeue', crashed: false }),
+    accepts: (job) => job.lane === handler.lane,
     idOf: (job) => job.id,
     tenantOf: (job) => job.owner,
     waitedMs: (job) => job.waitedMs,
@@ -75,7 +82,7 @@ export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
 /** Runs a job and returns its outcome. A failure has been reported to the owner by then. Never rejects. */
 export async function runJob(
   job: ClaimedJob,
-  options: Omit<JobLaneOptions, 'jobs' | 'types' | 'breakers' | 'away' | 'metrics'>,
+  options: Omit<JobLaneOptions, 'jobs' | 'types' | 'breakers' | 'away' | 'receivers' | 'metrics'>,
   signal: AbortSignal,
 ): Promise<JobOutcome> {
   const { handler, tuning, clock } = options;

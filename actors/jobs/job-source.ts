@@ -6,6 +6,7 @@ import { type DataTypes, typeKey } from '../../engine/model/data-types.ts';
 import type { LaneName } from '../../engine/model/event.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import { fairShare } from '../../engine/runtime/fair-share.ts';
+import { type Place, Places, type Receiver, type Receivers } from './hand-over.ts';
 
 /** Data types whose plugin does not answer at present. */
 export interface BlockedTypes {
@@ -22,13 +23,25 @@ interface JobSourceOptions {
   readonly breakers: BlockedTypes | undefined;
   /** The plugins that do not answer, also for a lane that calls none. Default: all answer. */
   readonly away?: Pick<BlockedTypes, 'blockedTypes'>;
+  /** To which the jobs that follow are handed over; default none. */
+  readonly receivers?: Receivers;
   /** The lane that claims. */
-  readonly claimant: () => { readonly sizes: LaneSizes; held(): readonly ClaimedJob[] };
+  readonly claimant: () => Claimant;
 }
 
-export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
+export interface Claimant {
+  readonly sizes: LaneSizes;
+  held(): readonly ClaimedJob[];
+  reserve(): boolean;
+  fill(job: ClaimedJob | undefined): boolean;
+}
+
+export class JobSource implements LaneSource<ClaimedJob, JobOutcome>, Receiver {
   readonly #options: JobSourceOptions;
+  /** Jobs for whose successors places are reserved here. */
+  readonly #reserved = new Set<ClaimedJob>();
   #heldBack = false;
+  #waitsForWorker = false;
   #skips = false;
 
   constructor(options: JobSourceOptions) {
@@ -40,12 +53,51 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
     room: number,
     signal: AbortSignal,
   ): Promise<readonly ClaimedJob[]> {
-    const { lane, jobs, types, breakers, away, claimant } = this.#options;
+    const { lane, jobs, away, receivers } = this.#options;
+    const { share, plan, blockedTypes } = this.#plan(done, room);
+    // Set before the call, so that a job that ends during the call makes the next claim due.
+    if (room > 0) this.#heldBack = plan.withheldTypes.length + share.withheld.length > 0;
+    // One plugin fills the lane. What others wait for is a worker, with which they are claimed before its jobs.
+    if (room > 0) this.#waitsForWorker = plan.withheldTypes.length > 0;
+    const { crowdedTypes } = plan;
+    const limit = Math.min(plan.limit, share.limit);
+    if (room > 0) this.#skips = blockedTypes.length + share.withheld.length > 0;
+    const unreachableTypes = away ? { unreachableTypes: away.blockedTypes() } : {};
+    const withheld = share.withheld.length > 0 ? { withheldOwners: share.withheld } : {};
+    const crowded = share.crowded.length > 0 ? { crowdedOwners: share.crowded } : {};
+    const claim = { lane, limit, crowdedTypes, blockedTypes, ...unreachableTypes, ...withheld, ...crowded };
+    const places = new Places(done, receivers);
+    let fetched: readonly ClaimedJob[] = [];
+    try {
+      fetched = await jobs.completeAndFetch(places.completions, claim, signal);
+    } finally {
+      fetched = places.handOver(lane, fetched);
+    }
+    return fetched;
+  }
+
+  reserve(like: ClaimedJob): Place | undefined {
+    const { owner, type } = like;
+    const { share, plan, blockedTypes } = this.#plan([], 1);
+    if (type === undefined || blockedTypes.includes(type) || share.withheld.includes(owner)) return undefined;
+    const lane = this.#options.claimant();
+    if (!lane.reserve()) return undefined;
+    this.#reserved.add(like);
+    return {
+      last: share.crowded.includes(owner) || plan.crowdedTypes.includes(type),
+      fill: (job) => {
+        this.#reserved.delete(like);
+        return lane.fill(job);
+      },
+    };
+  }
+
+  /** Who may have more places, now that these jobs have ended. */
+  #plan(done: readonly Completion<ClaimedJob, JobOutcome>[], room: number) {
+    const { types, breakers, claimant } = this.#options;
     const { sizes } = claimant();
     const ended = new Set(done.map(({ job }) => job));
-    const held = claimant()
-      .held()
-      .filter((job) => !ended.has(job));
+    const held = [...claimant().held(), ...this.#reserved].filter((job) => !ended.has(job));
     const share = fairShare({
       workers: sizes.workers,
       room,
@@ -55,23 +107,13 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
     const plan = planClaim(
       {
         workers: sizes.workers,
-        idle: Math.max(0, sizes.workers - sizes.inFlight),
+        idle: Math.max(0, sizes.workers - sizes.inFlight - this.#reserved.size),
         room,
         held: held.map(({ type }) => type),
       },
       types,
     );
-    // Set before the call, so that a job that ends during the call makes the next claim due.
-    if (room > 0) this.#heldBack = plan.withheldTypes.length + share.withheld.length > 0;
-    const { crowdedTypes } = plan;
-    const limit = Math.min(plan.limit, share.limit);
-    const blockedTypes = [...(breakers?.blockedTypes() ?? []), ...plan.withheldTypes];
-    if (room > 0) this.#skips = blockedTypes.length + share.withheld.length > 0;
-    const unreachableTypes = away ? { unreachableTypes: away.blockedTypes() } : {};
-    const withheld = share.withheld.length > 0 ? { withheldOwners: share.withheld } : {};
-    const crowded = share.crowded.length > 0 ? { crowdedOwners: share.crowded } : {};
-    const claim = { lane, limit, crowdedTypes, blockedTypes, ...unreachableTypes, ...withheld, ...crowded };
-    return jobs.completeAndFetch(done, claim, signal);
+    return { share, plan, blockedTypes: [...(breakers?.blockedTypes() ?? []), ...plan.withheldTypes] };
   }
 
   watch(wake: () => void): () => void {
@@ -84,6 +126,10 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome> {
 
   heldBack(): boolean {
     return this.#heldBack;
+  }
+
+  waitsForWorker(): boolean {
+    return this.#waitsForWorker;
   }
 
   skips(): boolean {

@@ -23,6 +23,8 @@ export interface LaneSource<Job, Outcome> {
   watch(wake: () => void): () => void;
   /** True when the last claim skipped jobs that may be claimed once a job here has ended; default false. */
   heldBack?(): boolean;
+  /** True when another claim is not worth a call before a worker is idle; default false. */
+  waitsForWorker?(): boolean;
   /** True when the last claim skipped due jobs on purpose, such as those of a plugin that does not answer; default false. */
   skips?(): boolean;
 }
@@ -43,6 +45,8 @@ export interface LaneOptions<Job, Outcome extends LaneOutcome> extends ActorOpti
   readonly run: (job: Job, signal: AbortSignal) => Promise<Outcome>;
   readonly settle: (error: unknown, job: Job) => Outcome;
   readonly abandon: (job: Job) => Outcome;
+  /** False for a job that the source returns only so that it is given back; default true. */
+  readonly accepts?: (job: Job) => boolean;
   readonly idOf: (job: Job) => number | string;
   /** The tenant whose fair share the job counts against (fair-share.ts). Default: jobs start in order of arrival. */
   readonly tenantOf?: (job: Job) => string;
@@ -80,7 +84,8 @@ export interface LaneMetrics {
   idled(ms: number): void;
   /** `ranMs` is absent when the job was not started. */
   finished(outcome: LaneOutcome, ranMs: number | undefined): void;
-  fetched(result: 'ok' | 'failed', claimed: number): void;
+  fetched(result: 'ok' | 'failed'): void;
+  claimed(jobs: number): void;
   show(sizes: LaneSizes): void;
 }
 
@@ -124,9 +129,11 @@ export function laneMetrics(metrics: Metrics, lane: string): LaneMetrics {
       if (countsAttempt !== undefined) retries.inc({ lane, cause: countsAttempt ? 'failed' : 'waiting' });
       if (failure !== undefined) dead.inc({ lane, failure });
     },
-    fetched(result, claimed) {
+    fetched(result) {
       fetches.inc({ lane, result });
-      if (claimed > 0) claims.inc({ lane }, claimed);
+    },
+    claimed(jobs) {
+      if (jobs > 0) claims.inc({ lane }, jobs);
     },
     show(sizes) {
       depth.set({ lane }, sizes.depth);

@@ -61,6 +61,11 @@ export class LaneTraffic<Job, Outcome> {
     return this.#backoff.failures > 0;
   }
 
+  /** True when jobs may wait to be claimed, or are being claimed. */
+  get expectsJobs(): boolean {
+    return this.#mayHaveJobs || (this.#sent?.limit ?? 0) > 0;
+  }
+
   /** Notes that there may be jobs to claim. */
   wake(): void {
     this.#mayHaveJobs = true;

@@ -50,6 +50,9 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   readonly #turns = new Turns();
   readonly #traffic: LaneTraffic<Job, Outcome>;
   #workers: number;
+  /** Idle workers that are kept for jobs which come without a claim. */
+  #reserved = 0;
+  #works = false;
   readonly #idle = new IdleWaits();
   #fault: { readonly error: unknown } | undefined;
 
@@ -101,6 +104,24 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
     this.#notifier.notify();
   }
 
+  /** Keeps an idle worker for a job that comes without a claim. False when there is none, or when jobs wait for it. */
+  reserve(): boolean {
+    const waits = this.#mailbox.size > 0 || this.#traffic.expectsJobs;
+    if (!this.#works || this.draining.aborted || waits) return false;
+    if (this.#running.size + this.#reserved >= this.#workers) return false;
+    this.#reserved++;
+    return true;
+  }
+
+  /** Ends a reservation. False when the lane does not take the job any more. */
+  fill(job: Job | undefined): boolean {
+    this.#reserved--;
+    if (job === undefined || !this.#works || this.draining.aborted) return false;
+    this.#metrics.claimed(1);
+    this.#admit({ job, at: this.clock.now() });
+    return true;
+  }
+
   protected override async open(): Promise<void> {}
 
   protected override async work(): Promise<void> {
@@ -113,6 +134,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
     };
     cleanup.defer(this.#options.source.watch(wake));
     this.#noteFree();
+    this.#works = true;
     while (!this.#fault && !this.#finished()) {
       if (this.stopping.aborted) this.#abandonWaiting();
       const wait = this.#traffic.dueIn(this.clock.now(), this.#places);
@@ -125,6 +147,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   }
 
   #leave(): void {
+    this.#works = false;
     const lost = this.held().length;
     if (lost > 0) this.log.warn({ lane: this.name, lost }, 'stopped with jobs whose outcome was not written');
     this.#abortRunning();
@@ -138,8 +161,9 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
 
   get #places(): LanePlaces {
     const { size, capacity } = this.#mailbox;
-    const free = Math.max(0, this.#workers - this.#running.size) + capacity - size;
-    return { free: this.draining.aborted ? 0 : Math.max(0, free), depth: size, capacity };
+    const idle = Math.max(0, this.#workers - this.#running.size - this.#reserved);
+    const takes = !this.draining.aborted && (idle > 0 || this.#options.source.waitsForWorker?.() !== true);
+    return { free: takes ? Math.max(0, idle + capacity - size) : 0, depth: size, capacity };
   }
 
   /** Never rejects. */
@@ -165,11 +189,13 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   }
 
   #fetched(jobs: readonly Job[]): void {
-    this.#metrics.fetched('ok', jobs.length);
+    this.#metrics.fetched('ok');
+    const { accepts = () => true } = this.#options;
+    this.#metrics.claimed(jobs.filter(accepts).length);
     const at = this.clock.now();
     for (const job of jobs) {
       const claimed = { job, at };
-      if (this.stopping.aborted) this.#complete(job, this.#options.abandon(job));
+      if (this.stopping.aborted || !accepts(job)) this.#complete(job, this.#options.abandon(job));
       else this.#admit(claimed);
     }
   }
@@ -189,7 +215,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   }
 
   #fetchFailed(sent: Sent<Job, Outcome>, error: unknown): void {
-    this.#metrics.fetched('failed', 0);
+    this.#metrics.fetched('failed');
     const first = !this.#traffic.isFailing;
     // While stopping, back-off delays are short, because little time is left before the deadline.
     this.#traffic.failed(sent, this.clock.now(), this.stopping.aborted);

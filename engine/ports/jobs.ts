@@ -54,6 +54,15 @@ export const CRASHES_ALONE = 3;
 export interface JobCompletion {
   readonly job: ClaimedJob;
   readonly outcome: JobOutcome;
+  /** If the dataset's next job fits into that place, it is claimed with the completion. */
+  readonly next?: NextPlace;
+}
+
+/** A place in another lane of this process, for a job of the same owner and type. */
+export interface NextPlace {
+  readonly lane: LaneName;
+  /** Owner or type hold their share of the lane: only when no other job of it is due. */
+  readonly last: boolean;
 }
 
 export interface ClaimRequest {
@@ -90,7 +99,8 @@ export interface Jobs {
   /**
    * Writes completions (releasing their leases) and claims up to `limit` jobs with their leases, in one statement. A job is
    * claimable when it is due, the dataset's lease is free, and no lower-ranked job of its dataset waits. A job that is delayed
-   * because its target or its plugin is unreachable does not block others.
+   * because its target or its plugin is unreachable does not block others. Jobs of other lanes that completions hand over
+   * (`next`) come besides those of the claim.
    * Completions whose lease was lost are ignored. Of concurrent calls, no job is given to two. If it claims as many as it may
    * and there may be more, it wakes the lane.
    */

@@ -1,6 +1,8 @@
 // What becomes of a claimed job, in every implementation of the jobs port.
 
 import t, { type Test } from 'tap';
+import type { DatasetId, UserId } from '../../engine/model/ids.ts';
+import type { ClaimedJob } from '../../engine/ports/jobs.ts';
 import {
   claim,
   claimed,
@@ -14,6 +16,9 @@ import {
   signal,
 } from './jobs.ts';
 import { leaseAfter } from './leases.ts';
+
+const DATASET = 'd1' as DatasetId;
+const PLACE = { lane: 'install', last: false } as const;
 
 export function jobOutcomesConformance(name: string, open: OpenJobs): void {
   const fact = (what: string, check: (t: Test, under: JobsUnderTest) => Promise<void>): void => {
@@ -39,6 +44,84 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
       next.map(({ eventId, lease }) => ({ eventId, lease })),
       [{ eventId: 2, lease: leaseAfter(job.lease) }],
     );
+  });
+
+  fact(
+    'the job that follows is handed over with a completion that has a place for it',
+    async (t, { first, ...under }) => {
+      await under.addToCatalog(DATASET, { name: 'genes', version: '1.0' });
+      await first.jobs.enqueue([request('import', DATASET, 1), request('install', DATASET, 2)], signal);
+      const job = await claimOne(first.jobs, 'import');
+      const done = { job, outcome: { kind: 'done' }, next: { lane: 'install', last: true } } as const;
+      await first.jobs.enqueue([request('import', 'd2')], signal);
+      const got = await first.jobs.completeAndFetch([done], claimOf('import'), signal);
+      t.same(
+        got.map(({ lane, dataset, eventId, waitedMs }) => ({ lane, dataset, eventId, waitedMs })),
+        [
+          { lane: 'import', dataset: 'd2', eventId: 1, waitedMs: got[0]?.waitedMs },
+          { lane: 'install', dataset: DATASET, eventId: 2, waitedMs: 0 },
+        ],
+      );
+      const handed = got[1];
+      t.same(handed?.lease, leaseAfter(job.lease), 'with the lease');
+      t.same(await under.second.leases.acquire(DATASET, signal), undefined);
+      t.same(await first.jobs.completeAndFetch([done], claimOf('install'), signal), [], 'once');
+      if (handed) await complete(first.jobs, handed, { kind: 'done' });
+      t.match(await under.view(), [{ lane: 'import', dataset: 'd2' }]);
+    },
+  );
+
+  fact('nothing is handed over to the last in a lane in which others are due', async (t, { first, ...under }) => {
+    await under.addToCatalog(DATASET, { name: 'genes', version: '1.0' });
+    await first.jobs.enqueue(
+      [request('import', DATASET), request('install', DATASET), request('install', 'd2')],
+      signal,
+    );
+    const job = await claimOne(first.jobs, 'import');
+    const done = { job, outcome: { kind: 'done' }, next: { lane: 'install', last: true } } as const;
+    t.same(await first.jobs.completeAndFetch([done], claimOf('import', 0), signal), []);
+    t.same((await claim(first.jobs, 'install')).map(({ dataset }) => dataset).sort(), [DATASET, 'd2']);
+  });
+
+  fact('a job that is handed over to a process that dies is claimed by another', async (t, { first, ...under }) => {
+    await under.addToCatalog(DATASET, { name: 'genes', version: '1.0' });
+    await first.jobs.enqueue([request('import', DATASET), request('install', DATASET)], signal);
+    const job = await claimOne(under.second.jobs, 'import');
+    const done = { job, outcome: { kind: 'done' }, next: PLACE } as const;
+    const [handed] = await under.second.jobs.completeAndFetch([done], claimOf('import', 0), signal);
+    t.match(handed, { lane: 'install', dataset: DATASET });
+    t.same(await claim(first.jobs, 'install'), []);
+    await under.killSecond();
+    t.match(await claimOne(first.jobs, 'install'), { dataset: DATASET, crashes: 0 });
+  });
+
+  fact('only the next job of a dataset is handed over, for its owner and type', async (t, { first, ...under }) => {
+    const another = '5' as UserId;
+    const cases: Record<string, (job: ClaimedJob) => Promise<ClaimedJob>> = {
+      'another job comes first': async (job) => {
+        await first.jobs.enqueue([request('softDelete', job.dataset)], signal);
+        return job;
+      },
+      'the same job comes again': async (job) => {
+        await first.jobs.enqueue([request('import', job.dataset, 9)], signal);
+        return job;
+      },
+      'its owner is another one': async (job) => ({ ...job, owner: another }),
+      'its type is another one': async (job) => ({ ...job, type: 'reads:1.0' }),
+      'the lease was lost': async (job) => ({ ...job, lease: leaseAfter(job.lease) }),
+    };
+    for (const [i, [why, change]] of Object.entries(cases).entries()) {
+      const dataset = `d${i}` as DatasetId;
+      await under.addToCatalog(dataset, { name: 'genes', version: '1.0' });
+      await first.jobs.enqueue([request('import', dataset), request('install', dataset)], signal);
+      const job = await change(await claimOne(first.jobs, 'import'));
+      const done = { job, outcome: { kind: 'done' }, next: PLACE } as const;
+      t.same(await first.jobs.completeAndFetch([done], claimOf('import', 0), signal), [], why);
+      const waits = (await under.view()).find((row) => row.dataset === dataset && row.lane === 'install');
+      t.equal(waits?.state, 'queued', why);
+      for (const lane of ['softDelete', 'import', 'install'] as const)
+        for (const left of await claim(first.jobs, lane)) await complete(first.jobs, left, { kind: 'done' });
+    }
   });
 
   fact('a retry waits for its time and counts a try when told to', async (t, { first, advance, view }) => {

@@ -148,7 +148,7 @@ export class FakeJobs implements Jobs {
 
   completeAndFetch: Jobs['completeAndFetch'] = async (done, claim, signal) => {
     this.#table.leases.enter(this.#process, signal);
-    for (const completion of done) this.#complete(completion);
+    const handedOver = done.flatMap((completion) => this.#complete(completion, claim.unreachableTypes) ?? []);
     const open = this.#table.rows.filter(
       (row) => row.lane === claim.lane && this.#table.isClaimable(row, claim.unreachableTypes),
     );
@@ -162,7 +162,7 @@ export class FakeJobs implements Jobs {
       .slice(0, claim.limit)
       .flatMap((row) => this.#claim(row) ?? []);
     if (claim.limit > 0 && claimed.length >= claim.limit) this.#table.wake(claim.lane);
-    return claimed;
+    return [...claimed, ...handedOver];
   };
 
   watch(lane: LaneName, wake: () => void): () => void {
@@ -223,10 +223,12 @@ export class FakeJobs implements Jobs {
     };
   }
 
-  #complete({ job, outcome }: JobCompletion): void {
+  /** Returns the job that is handed over with it. */
+  #complete({ job, outcome, next }: JobCompletion, unreachableTypes?: readonly string[]): ClaimedJob | undefined {
     const row = this.#table.get(job.lane, job.dataset);
-    if (row?.id !== job.id || row.claim?.process !== this.#process || row.claim.token !== job.lease.token) return;
-    if (!this.#table.leases.holds(job.lease, this.#process)) return;
+    if (row?.id !== job.id || row.claim?.process !== this.#process || row.claim.token !== job.lease.token)
+      return undefined;
+    if (!this.#table.leases.holds(job.lease, this.#process)) return undefined;
     const after = this.#after(row, outcome);
     if (after) this.#table.put({ ...after, claim: undefined });
     else this.#table.remove(row);
@@ -234,6 +236,15 @@ export class FakeJobs implements Jobs {
     if (after?.state === 'queued') this.#table.wake(row.lane);
     if (after?.state === 'delayed')
       this.#table.clock.after(after.runAt - this.#table.clock.now(), () => this.#table.wake(row.lane));
+    const following = next && this.#table.get(next.lane, job.dataset);
+    const fits = following?.owner === job.owner && following.type !== undefined && following.type === job.type;
+    if (!fits || following.state !== 'queued' || !this.#table.isClaimable(following, unreachableTypes))
+      return undefined;
+    const others = this.#table.rows.filter(({ lane, id }) => lane === next?.lane && id !== following.id);
+    const now = this.#table.clock.now();
+    if (next?.last && others.some(({ state, runAt }) => ['queued', 'delayed'].includes(state) && runAt <= now))
+      return undefined;
+    return this.#claim(following);
   }
 
   /** The row as the outcome leaves it; undefined when it is over. */

@@ -72,19 +72,24 @@ export class FakeUploads implements Uploads {
     const { owner, dataset, metadata, metaVersion, source, documents, properties, eventId } = accepted;
     const upload = this.#uploads.get(dataset);
     if (upload?.state !== 'receiving' || upload.givenUp) throw gone(dataset);
-    await this.#options.enqueueJobs([{ lane: 'upload', dataset, owner, eventId, source: 'api' }]);
-    this.#put({
-      ...upload,
-      state: 'accepted',
-      bytes: source.kind === 'files' ? sum(source.files) : upload.bytes,
-      source,
-    });
     if (accepted.traceparent !== undefined) this.#catalog.traces.set(dataset, accepted.traceparent);
     this.#catalog.datasets.set(dataset, {
       ...newDataset(upload, metadata),
       upload: { status: 'running', message: undefined },
       sync: { meta: metaVersion },
       files: { document: documents, property: properties },
+    });
+    try {
+      await this.#options.enqueueJobs([{ lane: 'upload', dataset, owner, eventId, source: 'api' }]);
+    } catch (error) {
+      this.#catalog.datasets.delete(dataset);
+      throw error;
+    }
+    this.#put({
+      ...upload,
+      state: 'accepted',
+      bytes: source.kind === 'files' ? sum(source.files) : upload.bytes,
+      source,
     });
   };
 

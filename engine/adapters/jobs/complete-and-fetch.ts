@@ -25,6 +25,7 @@ const DEADLOCK_ATTEMPTS = 3;
 
 interface ClaimedRow {
   readonly id: number;
+  readonly lane: LaneName;
   readonly dataset_id: DatasetId;
   readonly owner: UserId;
   readonly event_id: number;
@@ -47,6 +48,8 @@ interface LastRow {
 
 export interface Fetched {
   readonly claimed: readonly ClaimedJob[];
+  /** Jobs of other lanes, which follow the completed ones. */
+  readonly handedOver: readonly ClaimedJob[];
   /** Due jobs remain in the lane: the claim had no room for them, or they could not be claimed. */
   readonly more: boolean;
   /** Milliseconds until the lane's next delayed job is due. */
@@ -78,12 +81,14 @@ export async function completeAndFetchJobs(
       afterOwner,
     ],
   ]);
-  const claimed: ClaimedJob[] = [];
-  for (const row of rows) {
-    if (row.id !== null) claimed.push(claimedJob(lane, row));
-    else return { claimed, more: row.more, nextDueMs: row.next_due_ms ?? undefined };
-  }
-  return { claimed, more: false, nextDueMs: undefined };
+  const all = rows.flatMap((row) => (row.id === null ? [] : claimedJob(row)));
+  const last = rows.find((row) => row.id === null);
+  return {
+    claimed: all.filter((job) => job.lane === lane),
+    handedOver: all.filter((job) => job.lane !== lane),
+    more: last?.more ?? false,
+    nextDueMs: last?.next_due_ms ?? undefined,
+  };
 }
 
 async function retryOnDeadlock(db: Sql, values: readonly unknown[]): Promise<(ClaimedRow | LastRow)[]> {
@@ -97,9 +102,10 @@ async function retryOnDeadlock(db: Sql, values: readonly unknown[]): Promise<(Cl
 }
 
 /** A completion in the form that the database function expects. */
-const completionOf = ({ job, outcome }: JobCompletion) => ({
+const completionOf = ({ job, outcome, next }: JobCompletion) => ({
   ...{ id: job.id, dataset: job.dataset, token: job.lease.token },
   ...outcomeOf(outcome),
+  ...(next === undefined ? {} : { next: next.lane, last: next.last, owner: job.owner, type: job.type }),
 });
 
 function outcomeOf(outcome: JobOutcome) {
@@ -123,10 +129,10 @@ function outcomeOf(outcome: JobOutcome) {
   }
 }
 
-function claimedJob(lane: LaneName, row: ClaimedRow): ClaimedJob {
+function claimedJob(row: ClaimedRow): ClaimedJob {
   return {
     id: row.id,
-    lane,
+    lane: row.lane,
     dataset: row.dataset_id,
     owner: row.owner,
     eventId: row.event_id,

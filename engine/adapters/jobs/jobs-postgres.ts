@@ -2,7 +2,8 @@
 //
 // A lane is woken
 //   - by a job that was enqueued for it or put back, in any process;
-//   - by the end of another job of a dataset whose job waits in this lane (complete_and_fetch_jobs notifies it);
+//   - by the end of another job of a dataset whose job waits in this lane, unless the job is handed over with it
+//     (complete_and_fetch_jobs notifies it);
 //   - by a lease that was released without a job, if its last claim left due jobs behind;
 //   - when its earliest delayed job is due, as far as this process has seen it;
 //   - whenever notifications may have been missed.
@@ -67,17 +68,23 @@ export class PostgresJobs implements Jobs {
   ): Promise<readonly ClaimedJob[]> {
     signal.throwIfAborted();
     // Without a connection, other processes consider this one dead and would claim its new jobs again.
-    const limit = this.#instance.connected ? claim.limit : 0;
+    const { connected } = this.#instance;
+    const limit = connected ? claim.limit : 0;
     if (done.length === 0 && limit <= 0) return [];
+    const completions = connected ? done : done.map(({ job, outcome }) => ({ job, outcome }));
     const releases = this.#releases;
     const afterOwner = this.#lastOwners.get(claim.lane);
-    const fetched = await completeAndFetchJobs(this.#db, this.#instance.id, done, { ...claim, limit, afterOwner });
+    const fetched = await completeAndFetchJobs(this.#db, this.#instance.id, completions, {
+      ...claim,
+      limit,
+      afterOwner,
+    });
     for (const { job, outcome } of done)
       if (outcome.kind === 'retry') this.#wakeAfter(job.lane, Math.ceil(outcome.delayMs));
     const last = fetched.claimed.at(-1);
     if (last) this.#lastOwners.set(claim.lane, last.owner);
     if (limit > 0) this.#noteLook(claim.lane, limit, fetched, releases);
-    return fetched.claimed;
+    return [...fetched.claimed, ...fetched.handedOver];
   }
 
   watch(lane: LaneName, wake: () => void): () => void {

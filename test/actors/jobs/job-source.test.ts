@@ -5,6 +5,7 @@ import { TWO_PLUGINS, twoPluginJobs } from '../../support/two-plugins.ts';
 
 const never = new AbortController().signal;
 const DONE = { kind: 'done' } as const;
+const NO_PLACES = { reserve: () => false, fill: () => false };
 
 /** A source whose claims are kept, for a lane of three workers that holds `held`, all of them running. */
 function setup(blocked: readonly string[] = []) {
@@ -22,6 +23,7 @@ function setup(blocked: readonly string[] = []) {
     types: TWO_PLUGINS,
     breakers: { blockedTypes: () => blocked, watch: () => () => undefined },
     claimant: () => ({
+      ...NO_PLACES,
       held: () => held,
       sizes: { depth: 0, capacity: 4, inFlight: held.length, workers: 3, unwritten: 0 },
     }),
@@ -91,7 +93,11 @@ t.test('a lane that calls no plugin passes over the jobs that wait for one that 
     types: TWO_PLUGINS,
     breakers: undefined,
     away: { blockedTypes: () => ['genes:1.0'] },
-    claimant: () => ({ held: () => [], sizes: { depth: 0, capacity: 4, inFlight: 0, workers: 3, unwritten: 0 } }),
+    claimant: () => ({
+      ...NO_PLACES,
+      held: () => [],
+      sizes: { depth: 0, capacity: 4, inFlight: 0, workers: 3, unwritten: 0 },
+    }),
   });
   t.same(
     (await source.completeAndFetch([], 7, never)).map(({ dataset }) => dataset),

@@ -1,4 +1,5 @@
--- Writes the completions of one process, and claims jobs for it, in one round trip.
+-- Writes the completions of one process, and claims jobs for it, in one round trip. A completion may hand its dataset over: the
+-- job that follows in the lane `next` is claimed with it, because the process has a place for it.
 -- Fencing: a completion is written only while its lease token is current.
 -- Locks: completions lock leases, then jobs, each in the order of dataset ids. A claim skips jobs that another transaction has
 --   locked, and takes leases in the order of dataset ids. A deadlock needs two races at once; the caller then retries.
@@ -6,7 +7,9 @@
 --   `offset 0` and the array of names force a plan that looks rows up one by one, in index order, up to the limit.
 create function complete_and_fetch_jobs(
   me integer, lease_time interval, crashes_alone integer,
-  -- Array of {id, dataset, token, outcome, delay_ms, counted, failure, message}. Outcomes: done, retry, requeue, crash, dead.
+  -- Array of {id, dataset, token, outcome, delay_ms, counted, failure, message, next, owner, type, last}. Outcomes: done,
+  -- retry, requeue, crash, dead. Owner and type are those of the job for which there is a place in the lane `next`; with
+  -- `last`, only when no other job of that lane is due.
   completions jsonb,
   its_lane text, max_claims bigint,
   -- Types and owners to claim only when no others wait, and those not to claim at all. `unreachable_types`: see holds_back.
@@ -14,7 +17,7 @@ create function complete_and_fetch_jobs(
   -- When some owners are restricted, the others take turns, beginning with the owner after this one.
   owners_after numeric)
 returns table (
-  id bigint, dataset_id text, owner numeric, event_id bigint, source text, type text, attempts integer, crashes integer,
+  id bigint, lane text, dataset_id text, owner numeric, event_id bigint, source text, type text, attempts integer, crashes integer,
   alone boolean, token bigint, waited_ms bigint, traceparent text,
   -- Set only in the last row, which has no job: due jobs remain in the lane; time until the next delayed job is due.
   more boolean, next_due_ms bigint)
@@ -26,6 +29,7 @@ declare
   by_owner constant boolean := cardinality(owners_last) + cardinality(owners_not) > 0;
   crowded boolean; its_owner numeric;
   room bigint := max_claims; rows_written bigint;
+  released_datasets text[];
 begin
   if jsonb_array_length(completions) > 0 then
     with finished as (
@@ -57,14 +61,39 @@ begin
         message = case when e.outcome = 'done' then null when e.outcome in ('retry', 'dead') then e.message
           when e.dies then 'its worker crashed ' || crashes_alone || ' times while the job ran alone' else j.message end,
         holder = null, token = null, claimed_at = null
-      from ended e where j.id = e.id and not e.gone returning j.lane, j.state)
-    select count(pg_notify(n.channel, n.payload)) into rows_written from (
-      select 'longshore_job' as channel, k.lane as payload from kept k where k.state = 'queued'
-      -- The dataset's jobs that waited for its lease: nobody else tells their lanes.
-      union select 'longshore_job', waiting.lane from ended e cross join lateral (select j.lane from job j
-        where j.dataset_id = e.dataset and j.id <> e.id and j.state in ('queued', 'delayed') and j.run_at <= now()
-          and not exists (select from job lower where lower.dataset_id = j.dataset_id and lower.id <> e.id
-            and lower.rank < j.rank and holds_back(lower.state, lower.lane, lower.type, unreachable_types))) waiting) n;
+      from ended e where j.id = e.id and not e.gone)
+    select array_agg(e.dataset) into released_datasets from ended e;
+    -- The transaction has the leases locked, so nobody else can have taken them.
+    if completions @? '$[*].next' then
+      return query with following as materialized (
+        select found.* from jsonb_to_recordset(completions) 
+          as f(dataset text, next text, owner numeric, type text, last boolean)
+        cross join lateral (select j.id, j.dataset_id from job j
+          where j.dataset_id = f.dataset and j.lane = f.next and j.owner = f.owner and j.type = f.type
+            and j.state = 'queued' and j.run_at <= now()
+            and not exists (select from job lower where lower.dataset_id = j.dataset_id and lower.rank < j.rank
+              and holds_back(lower.state, lower.lane, lower.type, unreachable_types) offset 0)
+            and not (f.last and exists (select from job other where other.lane = f.next and other.run_at <= now()
+              and other.state in ('queued', 'delayed') and other.id <> j.id offset 0))
+          for update of j skip locked) found
+        where f.dataset = any(released_datasets)),
+      taken as (
+        update lease l set holder = me, token = l.token + 1, expires_at = now() + lease_time
+        from following f where l.name = f.dataset_id and l.holder is null returning l.name, l.token),
+      claimed as (
+        update job j set state = 'running', holder = me, token = t.token, claimed_at = now(), again = false
+        from following f join taken t on t.name = f.dataset_id where j.id = f.id returning j.*)
+      select c.id, c.lane, c.dataset_id, c.owner, c.event_id, c.source, c.type, c.attempts, c.crashes, c.alone, c.token,
+        0::bigint, c.traceparent, null::boolean, null::bigint
+      from claimed c;
+    end if;
+    -- Jobs that waited for the leases, and jobs that were put back: nobody else tells their lanes.
+    select count(pg_notify('longshore_job', n.lane)) into rows_written from (
+      select distinct waiting.lane from unnest(released_datasets) as r(dataset) cross join lateral (select j.lane from job j
+        where j.dataset_id = r.dataset and j.state in ('queued', 'delayed') and j.run_at <= now()
+          and not exists (select from lease l where l.name = j.dataset_id and l.holder is not null)
+          and not exists (select from job lower where lower.dataset_id = j.dataset_id and lower.rank < j.rank
+            and holds_back(lower.state, lower.lane, lower.type, unreachable_types))) waiting) n;
   end if;
   if max_claims <= 0 then return; end if;
   foreach crowded in array array[false, true] loop
@@ -109,7 +138,7 @@ begin
       claimed as (
         update job j set state = 'running', holder = me, token = t.token, claimed_at = now(), again = false
         from candidate c join taken t on t.name = c.dataset_id where j.id = c.id returning j.*, c.free_since)
-      select c.id, c.dataset_id, c.owner, c.event_id, c.source, c.type, c.attempts, c.crashes, c.alone, c.token,
+      select c.id, c.lane, c.dataset_id, c.owner, c.event_id, c.source, c.type, c.attempts, c.crashes, c.alone, c.token,
         ceil(date_part('epoch', now() - greatest(c.run_at, c.free_since)) * 1000)::bigint,
         c.traceparent, null::boolean, null::bigint
       from claimed c order by c.run_at, c.id;
