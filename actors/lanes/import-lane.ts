@@ -6,7 +6,7 @@ import { type DataType, type DataTypes, typeKey } from '../../engine/model/data-
 import type { Manifest } from '../../engine/model/metadata.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
 import { isDeleted } from '../../engine/model/status.ts';
-import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';
+import { type Catalog, type DatasetRecord, importIsDue } from '../../engine/ports/catalog.ts';
 import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore, StoredObject } from '../../engine/ports/object-store.ts';
 import type { Validation } from '../../engine/ports/plugin-client.ts';
@@ -41,9 +41,11 @@ export class ImportLane implements JobHandler {
     const { catalog, store } = this.#ports;
     const payload = await store.head(objectKey({ owner: job.owner, dataset: job.dataset }, 'import-ready.zip'), signal);
     if (!payload) return DONE;
-    const record = await ensureRegistered(catalog, store, job, signal);
+    const begin = () => catalog.beginImport(job.dataset, job.lease, signal);
+    const record = await ensureRegistered(catalog, store, job, signal, begin);
     if (!record || isDeleted(record.state) || record.state === 'superseded') return DONE;
-    if (!isOpen(record) && !mayHaveGivenUp(record, job)) return DONE;
+    const begun = importIsDue(record);
+    if (!begun && !mayHaveGivenUp(record, job)) return DONE;
 
     const type = this.#types.find(record.metadata.type);
     if (!type) {
@@ -51,7 +53,8 @@ export class ImportLane implements JobHandler {
       await catalog.write(job.dataset, job.lease, [{ set: 'import', status: 'failed', messages: [message] }], signal);
       return DONE;
     }
-    await catalog.write(job.dataset, job.lease, [{ set: 'import', status: 'in-progress', messages: [] }], signal);
+    if (!begun)
+      await catalog.write(job.dataset, job.lease, [{ set: 'import', status: 'in-progress', messages: [] }], signal);
     await this.#scratch.using(job, (folder) => this.#import(job, record, type, payload, folder, signal));
     return DONE;
   }
@@ -59,7 +62,7 @@ export class ImportLane implements JobHandler {
   async report(job: ClaimedJob, outcome: FailedOutcome, signal: AbortSignal): Promise<void> {
     const record = await this.#ports.catalog.find(job.dataset, signal);
     // A repeated event that fails must not change the status of an import that has ended.
-    if (!record || !isOpen(record)) return;
+    if (!record || !importIsDue(record)) return;
     const retrying = outcome.kind === 'retry';
     await this.#ports.catalog.write(
       job.dataset,
@@ -163,12 +166,6 @@ export class ImportLane implements JobHandler {
       return messageOf(error);
     }
   }
-}
-
-/** Uploaded and not imported yet. `in-progress` while we hold the lease was left by an attempt that crashed. */
-function isOpen({ upload, import: imported }: DatasetRecord): boolean {
-  if (upload.status !== 'success') return false;
-  return imported === undefined || imported.status === 'queued' || imported.status === 'in-progress';
 }
 
 /**

@@ -77,10 +77,10 @@ export class UploadLane implements JobHandler {
 
   async run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome> {
     const { catalog, uploads, store } = this.#ports;
-    const record = await catalog.find(job.dataset, signal);
-    if (!record) return DONE;
+    const found = await uploads.find(job.dataset, signal);
+    if (!found) return DONE;
+    const { record, source } = found;
     const at = { owner: record.owner, dataset: record.dataset };
-    const source = await uploads.source(job.dataset, signal);
     if (!source) {
       await this.#removeRaw(at, signal);
       return DONE;

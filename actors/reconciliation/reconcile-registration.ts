@@ -133,14 +133,16 @@ export const fileEntries = (objects: readonly ObjectInfo[]): readonly FileEntry[
  * Undefined when there is nothing to register: no metadata, or no import-ready.zip yet. Without import-ready.zip an upload is
  * still in progress; it writes its own rows when it is accepted, and must not appear earlier. A deleted or superseded dataset
  * is left to reconciliation, which registers it in that state.
+ * @param find how the record is read
  */
 export async function ensureRegistered(
   catalog: Catalog,
   store: ObjectStore,
   job: ClaimedJob,
   signal: AbortSignal,
+  find: () => Promise<DatasetWithAttempts | undefined> = () => catalog.findWithAttempts(job.dataset, signal),
 ): Promise<DatasetWithAttempts | undefined> {
-  const known = await catalog.findWithAttempts(job.dataset, signal);
+  const known = await find();
   if (known) return known;
   const at = { owner: job.owner, dataset: job.dataset };
   if (!(await store.head(objectKey(at, 'import-ready.zip'), signal))) return undefined;
@@ -160,5 +162,5 @@ export async function ensureRegistered(
   const objects = keptObjects(stored);
   const all = objects ? [...changes, { set: 'kept', objects } as const] : changes;
   await catalog.register(at, metadata.document, all, job.lease, signal);
-  return catalog.findWithAttempts(job.dataset, signal);
+  return find();
 }

@@ -95,9 +95,20 @@ export interface DatasetWithAttempts extends DatasetRecord {
   readonly attempts: readonly InstallAttempt[];
 }
 
+/** Uploaded and not imported yet. `in-progress` while we hold the lease was left by an attempt that crashed. */
+export function importIsDue({ state, upload, import: imported }: DatasetRecord): boolean {
+  if (state !== 'live' || upload.status !== 'success') return false;
+  return imported === undefined || imported.status === 'queued' || imported.status === 'in-progress';
+}
+
 export interface Catalog {
   find(dataset: DatasetId, signal: AbortSignal): Promise<DatasetRecord | undefined>;
   findWithAttempts(dataset: DatasetId, signal: AbortSignal): Promise<DatasetWithAttempts | undefined>;
+  /**
+   * Like {@link findWithAttempts}, and begins the import in the same step, if it is due: a live dataset that is uploaded and not
+   * imported becomes `in-progress`. Returns it as it was before. Fenced like `write`.
+   */
+  beginImport(dataset: DatasetId, lease: Lease, signal: AbortSignal): Promise<DatasetWithAttempts | undefined>;
   /**
    * Adds a dataset that the object store knows and the cache does not: state live, upload success, import queued unless the
    * changes say otherwise, all in one transaction. Does nothing when it exists or is being received.

@@ -11,7 +11,7 @@ import type { DatasetId, UserId } from '../model/ids.ts';
 import type { DatasetMetadata, FileEntry } from '../model/metadata.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
 import type { Traceparent } from '../model/traceparent.ts';
-import type { ObjectVersion } from './catalog.ts';
+import type { DatasetRecord, ObjectVersion } from './catalog.ts';
 import type { Lease } from './jobs.ts';
 
 /** What was received: data files under raw/, or a URL to fetch. */
@@ -35,6 +35,13 @@ export interface AcceptedUpload extends DatasetAddress {
   readonly eventId: number;
   /** Of the request that uploaded the dataset, for the jobs that follow. */
   readonly traceparent?: Traceparent;
+}
+
+/** For the upload lane. */
+export interface UploadedDataset {
+  readonly record: DatasetRecord;
+  /** Undefined once the upload is stored. */
+  readonly source: UploadSource | undefined;
 }
 
 export interface Uploads {
@@ -71,6 +78,8 @@ export interface Uploads {
   giveUp(dataset: DatasetId, signal: AbortSignal): Promise<boolean>;
   /** Deletes a `receiving` row and its reservation; the caller has already removed its objects. */
   abandon(dataset: DatasetId, signal: AbortSignal): Promise<void>;
+  /** The dataset, and the source of its upload, in one read. Undefined when the dataset is not known. */
+  find(dataset: DatasetId, signal: AbortSignal): Promise<UploadedDataset | undefined>;
   /** The source of an accepted upload; undefined when there is none or it is stored. */
   source(dataset: DatasetId, signal: AbortSignal): Promise<UploadSource | undefined>;
   /**

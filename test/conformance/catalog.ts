@@ -66,6 +66,46 @@ export function catalogConformance(t: Test, setup: (t: Test) => Promise<CatalogS
     t.strictSame(await found(), record);
   });
 
+  t.test('an import that is due begins with the look at its dataset', async (t) => {
+    const { catalog, at, lease, record, write, found } = await open(t);
+    const begin = () => catalog.beginImport(at.dataset, lease, signal);
+    t.strictSame(await begin(), { ...record, attempts: [] }, 'as it was before');
+    const begun = { ...record, import: { status: 'in-progress', messages: [] } };
+    t.strictSame(await found(), begun);
+    t.strictSame(await begin(), { ...begun, attempts: [] }, 'again, after a crash');
+    await write({ set: 'attempt', target: PLASMO, kind: 'data', attempts: 1, notBefore: undefined, started: false });
+    t.match(await begin(), { attempts: [{ target: PLASMO, attempts: 1 }] });
+  });
+
+  t.test('an import that is not due does not begin', async (t) => {
+    const { catalog, grant, release, at, lease, write, found } = await open(t);
+    const imported = { set: 'import', status: 'queued', messages: ['why'] } as const;
+    const cases: readonly (readonly CatalogChange[])[] = [
+      [{ ...imported, status: 'complete' }],
+      [{ ...imported, status: 'invalid' }],
+      [{ ...imported, status: 'failed' }],
+      [imported, { set: 'upload', status: 'running' }],
+      [
+        { set: 'upload', status: 'success' },
+        { set: 'state', state: 'superseded' },
+      ],
+      [{ set: 'state', state: 'deleting' }],
+    ];
+    for (const changes of cases) {
+      await write(...changes);
+      const before = await found();
+      t.strictSame(await catalog.beginImport(at.dataset, lease, signal), { ...before, attempts: [] });
+      t.strictSame(await found(), before, JSON.stringify(changes));
+    }
+    await write({ set: 'state', state: 'live' });
+    const before = await found();
+    await release(lease);
+    await t.rejects(catalog.beginImport(at.dataset, lease, signal), { kind: 'aborted', message: /lease lost/ });
+    t.strictSame(await found(), before, 'nor without the lease');
+    const unknown = newAddress().dataset;
+    t.equal(await catalog.beginImport(unknown, await grant(unknown), signal), undefined);
+  });
+
   t.test('writes many changes at once', async (t) => {
     const { at, record, write, found } = await open(t);
     const metadata = fullMetadataOf(at.owner, at.dataset);

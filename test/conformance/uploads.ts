@@ -185,6 +185,23 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.equal(await usage(at.owner), 0);
   });
 
+  fact(
+    'an upload is found with its dataset until it is stored',
+    async (t, { uploads, catalog, grant, begin, accept }) => {
+      const at = newAddress();
+      const find = () => uploads.find(at.dataset, signal);
+      await begin(at, 100);
+      t.equal(await find(), undefined, 'not accepted yet');
+      const source: UploadSource = { kind: 'files', files: [{ name: 'a', size: 10 }] };
+      await accept(at, { source });
+      const record = await catalog.find(at.dataset, signal);
+      t.ok(record);
+      t.strictSame(await find(), { record, source });
+      await catalog.write(at.dataset, await grant(at.dataset), [STORED], signal);
+      t.strictSame(await find(), { record, source: undefined });
+    },
+  );
+
   fact('what waits of an owner is counted, up to as many as are asked for', async (t, { uploads, accepted }) => {
     const [owner, other] = [newUser(), newUser()];
     const waiting = (of: UserId, most: number) => uploads.waiting(of, most, signal);

@@ -5,13 +5,14 @@ import type { DatasetMetadata, FileEntry } from '../../engine/model/metadata.ts'
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import type { ImportStatus, InstallKind } from '../../engine/model/status.ts';
 import type { Traceparent } from '../../engine/model/traceparent.ts';
-import type {
-  Catalog,
-  CatalogChange,
-  DatasetRecord,
-  InstallAttempt,
-  InstallRecord,
-  StoredShare,
+import {
+  type Catalog,
+  type CatalogChange,
+  type DatasetRecord,
+  type InstallAttempt,
+  type InstallRecord,
+  importIsDue,
+  type StoredShare,
 } from '../../engine/ports/catalog.ts';
 import type { JobRequest, Lease } from '../../engine/ports/jobs.ts';
 import { aborted, defect } from '../../engine/runtime/failure.ts';
@@ -58,6 +59,13 @@ export class FakeCatalog implements Catalog {
   findWithAttempts: Catalog['findWithAttempts'] = async (dataset, signal) => {
     const record = await this.find(dataset, signal);
     return record && { ...record, attempts: await this.attempts(dataset, signal) };
+  };
+
+  beginImport: Catalog['beginImport'] = async (dataset, lease, signal) => {
+    this.#fence(dataset, lease, signal);
+    const before = await this.findWithAttempts(dataset, signal);
+    if (before && importIsDue(before)) this.apply(dataset, [{ set: 'import', status: 'in-progress', messages: [] }]);
+    return before;
   };
 
   register: Catalog['register'] = async (at, metadata, changes, lease, signal) => {

@@ -120,6 +120,11 @@ export class FakeUploads implements Uploads {
     this.#catalog.receiving.delete(dataset);
   };
 
+  find: Uploads['find'] = async (dataset, signal) => {
+    const record = await this.#catalog.find(dataset, signal);
+    return record && { record, source: await this.source(dataset, signal) };
+  };
+
   source: Uploads['source'] = async (dataset, signal) => {
     signal.throwIfAborted();
     return this.#uploads.get(dataset)?.source;

@@ -30,6 +30,16 @@ const ATTEMPTS_COLUMN = `
 
 const FIND_WITH_ATTEMPTS = `select ${DATASET_COLUMNS}, ${ATTEMPTS_COLUMN} from dataset d where d.dataset_id = $1`;
 
+/** The condition is that of `importIsDue`. What is selected is from before the update. */
+const beginImport = (dataset: DatasetId, lease: Lease, parameters: SqlParameters): string => `
+  with ${fence(dataset, lease, parameters)},
+  begun as (
+    update dataset d set import_status = 'in-progress', import_messages = '{}' from fence f
+    where d.dataset_id = f.dataset_id and d.state = 'live' and d.upload_status = 'success'
+      and d.import_status in ('queued', 'in-progress'))
+  select exists (select from fence) as ours, ${DATASET_COLUMNS}, ${ATTEMPTS_COLUMN}
+  from (select) one left join dataset d on d.dataset_id = ${parameters.add(dataset, 'text')}`;
+
 const ATTEMPTS = `select ${ATTEMPTS_COLUMN} from dataset d where d.dataset_id = $1`;
 
 interface AttemptsRow {
@@ -59,6 +69,17 @@ export class PostgresCatalog implements Catalog {
       'catalog-find-attempts',
     );
     return row && { ...datasetRecord(row), attempts: installAttempts(row) };
+  }
+
+  async beginImport(dataset: DatasetId, lease: Lease, signal: AbortSignal): Promise<DatasetWithAttempts | undefined> {
+    signal.throwIfAborted();
+    const parameters = new SqlParameters();
+    const text = beginImport(dataset, lease, parameters);
+    const [row] = await this.#db.query<
+      { readonly ours: boolean } & ((DatasetRow & AttemptsRow) | { readonly dataset_id: null })
+    >(text, parameters.values, statementName(text));
+    if (!row?.ours) throw leaseLost(dataset);
+    return row.dataset_id === null ? undefined : { ...datasetRecord(row), attempts: installAttempts(row) };
   }
 
   /**

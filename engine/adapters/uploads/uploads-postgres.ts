@@ -10,8 +10,9 @@ import { type DatasetId, rootOf, type UserId } from '../../model/ids.ts';
 import type { FileEntry } from '../../model/metadata.ts';
 import type { DatasetAddress } from '../../model/object-key.ts';
 import type { Lease } from '../../ports/jobs.ts';
-import type { AcceptedUpload, UploadSource, Uploads } from '../../ports/uploads.ts';
+import type { AcceptedUpload, UploadedDataset, UploadSource, Uploads } from '../../ports/uploads.ts';
 import { rejected, transient } from '../../runtime/failure.ts';
+import { DATASET_COLUMNS, type DatasetRow, datasetRecord } from '../catalog/dataset-row.ts';
 import { fence, leaseLost } from '../postgres/leases-postgres.ts';
 import type { Postgres, Sql } from '../postgres/postgres.ts';
 import { SqlParameters, statementName, storableJson } from '../postgres/sql-parameters.ts';
@@ -98,6 +99,16 @@ export class PostgresUploads implements Uploads {
     await this.#db.query(`delete from upload where dataset_id = $1 and state = 'receiving'`, [dataset]);
   }
 
+  async find(dataset: DatasetId, signal: AbortSignal): Promise<UploadedDataset | undefined> {
+    signal.throwIfAborted();
+    const [row] = await this.#db.query<DatasetRow & { readonly source: UploadSource | null }>(
+      FIND,
+      [dataset],
+      'upload-find',
+    );
+    return row && { record: datasetRecord(row), source: row.source ?? undefined };
+  }
+
   async source(dataset: DatasetId, signal: AbortSignal): Promise<UploadSource | undefined> {
     signal.throwIfAborted();
     const [row] = await this.#db.query<{ source: UploadSource }>(
@@ -153,6 +164,11 @@ export class PostgresUploads implements Uploads {
     return row?.jobs ?? 0;
   }
 }
+
+const FIND = `
+  select ${DATASET_COLUMNS}, (
+    select u.source from upload u where u.dataset_id = d.dataset_id and u.state = 'accepted') as source
+  from dataset d where d.dataset_id = $1`;
 
 /** Dead jobs wait for a person, so they do not count. */
 const WAITING = `
