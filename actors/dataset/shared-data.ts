@@ -39,6 +39,10 @@ export async function neighboursOf(
   return states.filter(({ state }) => state.present);
 }
 
+/** No other target shares the target's data schema. */
+export const hasOwnData = ({ id, dataSchema }: InstallTarget, targets: InstallTargets): boolean =>
+  [...targets.values()].every((other) => other.id === id || other.dataSchema !== dataSchema);
+
 /** The neighbor whose install serves all: its rows have this version, and its files may be copied. */
 export const holderOf = (neighbours: readonly Neighbour[], version: ObjectVersion): Neighbour | undefined =>
   neighbours.find(({ state }) => isInstalled(state) && sameVersion(state.sync.data, version));

@@ -52,7 +52,7 @@ export async function mirror(
   record: DatasetRecord,
   target: TargetId,
   state: ControlState,
-  over: readonly InstallAttempt[],
+  over: readonly Pick<InstallAttempt, 'target' | 'kind'>[],
   signal: AbortSignal,
 ): Promise<void> {
   const changes: CatalogChange[] = over.map(({ target, kind }) => ({ set: 'attemptOver', target, kind }));

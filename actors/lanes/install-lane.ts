@@ -10,7 +10,7 @@ import type { DataType, DataTypes } from '../../engine/model/data-types.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
 import { type InstallKind, isDeleted } from '../../engine/model/status.ts';
 import type { Catalog, DatasetWithAttempts, ObjectVersion } from '../../engine/ports/catalog.ts';
-import type { ControlState, InstallTarget } from '../../engine/ports/install-target.ts';
+import { ABSENT, type ControlState, type InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
@@ -20,10 +20,12 @@ import {
   dataAreDue,
   isInstalled,
   metaIsCurrent,
+  NO_SHARES,
   sameVersion,
+  sharesInSync,
   versionOf,
 } from '../dataset/dataset-versions.ts';
-import { type Neighbour, neighboursOf, onEachGroup } from '../dataset/shared-data.ts';
+import { hasOwnData, type Neighbour, neighboursOf, onEachGroup } from '../dataset/shared-data.ts';
 import { type InstallTargets, mirror, propertyFiles, requestSharing, targetsOf } from '../dataset/site-targets.ts';
 import { flagOlder } from '../dataset/stored-dataset.ts';
 import { readManifest } from '../dataset/stored-documents.ts';
@@ -33,7 +35,7 @@ import type { TaskRunner } from '../tasks/task-map.ts';
 import { type InstallPlace, installData } from './install-data.ts';
 import { controlDocument, metaStep } from './install-meta.ts';
 import { nextTry, reportInstalls } from './install-outcome.ts';
-import { failStep, runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
+import { failStep, marksOf, runStep, type Step, type StepPorts, type StepResult } from './install-step.ts';
 
 interface InstallLanePorts extends StepPorts {
   readonly catalog: Catalog;
@@ -53,6 +55,8 @@ interface Work {
   readonly version: ObjectVersion;
   readonly manifest: string;
   readonly properties: readonly ObjectInfo[];
+  /** Targets on which nothing seems to have been installed yet: marked in the cache as begun. */
+  readonly fresh: ReadonlySet<InstallTarget>;
 }
 
 /** How it stands on one target after the step of the data. */
@@ -75,9 +79,10 @@ export class InstallLane implements JobHandler {
   }
 
   async run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome> {
-    const work = await this.#gather(job, signal);
-    if (!work) return DONE;
-    const targets = targetsOf(work.record, work.type, this.#types, this.#ports.targets);
+    const gathered = await this.#gather(job, signal);
+    if (!gathered) return DONE;
+    const targets = targetsOf(gathered.record, gathered.type, this.#types, this.#ports.targets);
+    const work: Work = { ...gathered, fresh: await this.#markFresh(gathered, targets, signal) };
     const results = await onEachGroup(
       targets,
       (target, alone) => this.#installOn(work, target, alone, signal),
@@ -93,7 +98,7 @@ export class InstallLane implements JobHandler {
     return reportInstalls(this.#ports.catalog, job, 'data', outcome, signal);
   }
 
-  async #gather(job: ClaimedJob, signal: AbortSignal): Promise<Work | undefined> {
+  async #gather(job: ClaimedJob, signal: AbortSignal): Promise<Omit<Work, 'fresh'> | undefined> {
     const { catalog, store } = this.#ports;
     const record = await ensureRegistered(catalog, store, job, signal);
     if (!record || isDeleted(record.state) || record.state === 'superseded') return undefined;
@@ -117,6 +122,21 @@ export class InstallLane implements JobHandler {
     };
   }
 
+  /** One write for all of them, before any of them has rows. Shares are requested before there are rows, so without this. */
+  async #markFresh(
+    { job, record }: Omit<Work, 'fresh'>,
+    targets: readonly InstallTarget[],
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<InstallTarget>> {
+    const shared = !sharesInSync(undefined, record.sync.shares ?? NO_SHARES);
+    const isKnown = ({ id }: InstallTarget): boolean =>
+      [...record.installs, ...record.attempts].some((one) => one.target === id);
+    const fresh = targets.filter((target) => !shared && !isKnown(target) && hasOwnData(target, this.#ports.targets));
+    const marks = fresh.flatMap((target) => marksOf({ target, kind: 'data', attempt: undefined }));
+    await this.#ports.catalog.write(job.dataset, job.lease, marks, signal);
+    return new Set(fresh);
+  }
+
   /** @param alone no other target of the job shares its data schema, so that its metadata follow at once */
   async #installOn(work: Work, target: InstallTarget, alone: boolean, signal: AbortSignal): Promise<TargetResult> {
     const { job, record, type } = work;
@@ -133,12 +153,15 @@ export class InstallLane implements JobHandler {
       const waiting = { ...step, begun: attempt?.started ? true : undefined, call: () => Promise.reject(error) };
       return { data: await failStep(job, waiting, error, this.#retry.data, this.#ports, signal) };
     };
-    let state: ControlState;
+    const isFresh = work.fresh.has(target);
+    let state: ControlState | 'begun';
     try {
-      state = await target.state(job.dataset, signal);
+      state = (isFresh && (await this.#begins(work, target, signal))) || (await target.state(job.dataset, signal));
     } catch (error) {
       return wait(error);
     }
+    if (state === 'begun')
+      return this.#install(work, step, { target, begun: false, neighbours: [], alone }, ABSENT, signal, true);
     // Before the rows exist, so that a crash in between cannot lose the request.
     if (state.deletedStatus === 0)
       await requestSharing(this.#ports.jobs, job, record, state, 'install-data-lane', signal);
@@ -146,7 +169,10 @@ export class InstallLane implements JobHandler {
       const stale = metaAreStale(work, state);
       if (stale) await this.#requestMeta(job, signal);
       const over = record.attempts.filter((one) => one.target === target.id && !(stale && one.kind === 'meta'));
-      await mirror(this.#ports.catalog, job, record, target.id, state, over, signal);
+      const marked = isFresh ? [{ target: target.id, kind: 'data' } as const] : [];
+      // It is deleted there, and waits until reconciliation reopens it.
+      if (isFresh && !state.messages.data) await this.#unmark(job, target, signal);
+      await mirror(this.#ports.catalog, job, record, target.id, state, [...over, ...marked], signal);
       const status = state.deletedStatus === 0 ? state.messages.data?.status : undefined;
       return { data: status && { kind: 'over', status } };
     }
@@ -160,12 +186,26 @@ export class InstallLane implements JobHandler {
     return this.#install(work, step, { target, begun, neighbours, alone }, state, signal);
   }
 
+  /** The target has nothing of the dataset. The rows and the mark that say that the install has begun are written with that look. */
+  async #begins(work: Work, target: InstallTarget, signal: AbortSignal): Promise<'begun' | undefined> {
+    const { dataset, lease } = work.job;
+    const change = { document: controlDocument(work, false), messages: { data: { status: 'running' } } } as const;
+    return (await target.begin(dataset, change, lease.token, signal)) ? 'begun' : undefined;
+  }
+
+  async #unmark(job: ClaimedJob, { id }: InstallTarget, signal: AbortSignal): Promise<void> {
+    const queued = { set: 'install', target: id, kind: 'data', status: 'queued', messages: [] } as const;
+    await this.#ports.catalog.write(job.dataset, job.lease, [queued], signal);
+  }
+
+  /** @param begun both sides already say that it has begun */
   async #install(
     work: Work,
     step: Omit<Step, 'begun' | 'call'>,
     place: InstallPlace & { readonly alone: boolean },
     state: ControlState,
     signal: AbortSignal,
+    begun = false,
   ): Promise<TargetResult> {
     const { job } = work;
     const meta = this.#metaAfter(work, place.target, !state.present, signal);
@@ -181,7 +221,7 @@ export class InstallLane implements JobHandler {
       call: () => installData(work, place, this.#ports, signal),
       ...(marked ? { next: meta } : {}),
     };
-    const data = await runStep(job, due, this.#retry.data, this.#ports, signal);
+    const data = await runStep(job, due, this.#retry.data, this.#ports, signal, begun);
     if (data.kind !== 'over' || data.status !== 'complete') return { data };
     if (meta) return { data, meta: { step: meta, marked } };
     await this.#requestMeta(job, signal);

@@ -12,7 +12,8 @@
 // says that a step has begun before the target has rows of it, and both say so before the plugin is called. So a target without
 // a row never had a call.
 //
-// Where metadata follow data, the end of the data and the beginning of the metadata are one write on each side. A mark of
+// The first install on a target that has nothing of the dataset is marked on several targets at once in the cache, and then on
+// each target, in the statement that finds that there is nothing. Where metadata follow data, the end of the data and the beginning of the metadata are one write on each side. A mark of
 // metadata makes nothing due but the step itself, so the target may have it before the cache.
 
 import type { InstallKind, InstallStatus } from '../../engine/model/status.ts';
@@ -77,7 +78,7 @@ interface Answer {
 
 const RUNNING: Answer = { status: 'running', messages: [] };
 
-/** @param marked the step began with the end of the one before it */
+/** @param marked both sides say that the step has begun */
 export async function runStep(
   job: ClaimedJob,
   step: Step,
@@ -218,7 +219,7 @@ function mirrorOf({ target, kind }: Pick<Step, 'target' | 'kind'>, { status, mes
 }
 
 /** In the cache: the step has begun. */
-const marksOf = (step: Step): readonly CatalogChange[] => [
+export const marksOf = (step: Pick<Step, 'target' | 'kind' | 'attempt'>): readonly CatalogChange[] => [
   { set: 'attempt', ...attemptOf(step), notBefore: undefined, started: true },
   mirrorOf(step, RUNNING),
 ];
@@ -257,7 +258,7 @@ function answerOf(reply: InstallReply, plugin: string): Answer {
   }
 }
 
-function attemptOf(step: Step): InstallAttempt {
+function attemptOf(step: Pick<Step, 'target' | 'kind' | 'attempt'>): InstallAttempt {
   return step.attempt ?? { target: step.target.id, kind: step.kind, attempts: 0, notBefore: undefined, started: false };
 }
 

@@ -53,6 +53,9 @@ export interface ControlState {
   readonly sync: Readonly<Partial<Record<SyncPart, ObjectVersion>>>;
 }
 
+/** Of a target that has no row of the dataset. */
+export const ABSENT: ControlState = { present: false, type: undefined, deletedStatus: 0, messages: {}, sync: {} };
+
 export interface InstallTarget {
   readonly id: TargetId;
   /**
@@ -61,6 +64,15 @@ export interface InstallTarget {
    */
   readonly dataSchema: string;
   state(dataset: DatasetId, signal: AbortSignal): Promise<ControlState>;
+  /**
+   * Writes the first rows of a dataset here, if there are none. Returns false, with nothing written, when there are some.
+   */
+  begin(
+    dataset: DatasetId,
+    change: ControlWrite & Required<Pick<ControlWrite, 'document'>>,
+    token: number,
+    signal: AbortSignal,
+  ): Promise<boolean>;
   write(dataset: DatasetId, change: ControlWrite, token: number, signal: AbortSignal): Promise<void>;
   /** Records that nothing of this kind has begun here after all. Needs the dataset's rows. */
   removeMessage(dataset: DatasetId, kind: InstallKind, token: number, signal: AbortSignal): Promise<void>;

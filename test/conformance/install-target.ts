@@ -76,6 +76,32 @@ export function installTargetConformance(t: Test, setup: (t: Test) => Promise<In
     });
   });
 
+  t.test('the first rows are written where there are none, each target for itself', async (t) => {
+    const { target, neighbour, dataset, document, state } = await open(t);
+    const change = { document, messages: { data: { status: 'running' } } } as const;
+    t.equal(await target.begin(dataset, change, 5, signal), true);
+    const running = { ...PRESENT, messages: { data: { status: 'running', message: undefined } } };
+    t.strictSame(timeless(t, await state()), running);
+    t.strictSame(await state(neighbour), ABSENT);
+    t.equal(await neighbour.begin(dataset, change, 5, signal), true);
+    t.strictSame(timeless(t, await state(neighbour)), running);
+    await target.write(dataset, { messages: { data: { status: 'complete' } } }, 5, signal);
+    t.equal(await target.begin(dataset, change, 6, signal), false);
+    t.match(await state(), { messages: { data: { status: 'complete' } } }, 'nothing is written over');
+    await t.rejects(
+      target.begin(dataset, change, 4, signal),
+      { kind: 'aborted', message: /lease lost/ },
+      'nor under a lower token',
+    );
+    await target.purge(dataset, 6, signal);
+    await t.rejects(
+      target.begin(dataset, change, 4, signal),
+      { kind: 'aborted', message: /lease lost/ },
+      'nor under one of a neighbor',
+    );
+    t.equal(await target.begin(dataset, change, 6, signal), true);
+  });
+
   t.test('rows and the statuses of both kinds are written at once', async (t) => {
     const { target, neighbour, owner, dataset, document, state, shownTo } = await open(t);
     const hidden = { ...document, showVisibility: false };

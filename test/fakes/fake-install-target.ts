@@ -2,11 +2,12 @@
 
 import type { DatasetId, TargetId, UserId } from '../../engine/model/ids.ts';
 import type { InstallKind } from '../../engine/model/status.ts';
-import type {
-  ControlDocument,
-  ControlMessage,
-  ControlState,
-  InstallTarget,
+import {
+  ABSENT,
+  type ControlDocument,
+  type ControlMessage,
+  type ControlState,
+  type InstallTarget,
 } from '../../engine/ports/install-target.ts';
 import { aborted, defect } from '../../engine/runtime/failure.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
@@ -42,7 +43,13 @@ export class FakeInstallTarget implements InstallTarget {
   state: InstallTarget['state'] = async (dataset, signal) => {
     signal.throwIfAborted();
     const known = this.#schema.rows.get(dataset)?.targets.get(this.id);
-    return known?.state ?? { present: false, type: undefined, deletedStatus: 0, messages: {}, sync: {} };
+    return known?.state ?? ABSENT;
+  };
+
+  begin: InstallTarget['begin'] = async (dataset, change, token, signal) => {
+    if (this.#row(dataset, token, signal)?.targets.has(this.id)) return false;
+    await this.write(dataset, change, token, signal);
+    return true;
   };
 
   write: InstallTarget['write'] = async (dataset, change, token, signal) => {

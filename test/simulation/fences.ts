@@ -5,7 +5,7 @@ import type { Lease } from '../../engine/ports/jobs.ts';
 import type { FakeControlSchema } from '../fakes/fake-install-target.ts';
 import type { SimLeases, Violate } from './sim-tables.ts';
 
-const CONTROL_WRITES = ['write', 'removeMessage', 'writeVisibility', 'setDeleted', 'purge'];
+const CONTROL_WRITES = ['begin', 'write', 'removeMessage', 'writeVisibility', 'setDeleted', 'purge'];
 
 export class Fences {
   readonly #leases: SimLeases;

@@ -268,6 +268,7 @@ export class World {
       id: target.id,
       dataSchema: target.dataSchema,
       state: (dataset, signal) => target.state(dataset, signal),
+      begin: (dataset, change, token, signal) => target.begin(dataset, change, newest(dataset, token), signal),
       write: (dataset, change, token, signal) => target.write(dataset, change, newest(dataset, token), signal),
       removeMessage: (dataset, kind, token, signal) =>
         target.removeMessage(dataset, kind, newest(dataset, token), signal),

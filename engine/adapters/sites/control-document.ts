@@ -12,6 +12,7 @@ import { type ControlRows, controlRows } from './control-rows.ts';
 /**
  * CTEs. `taken` has the dataset's id. It is empty, and nothing is written, when the token is too low or the statement is out of
  * date.
+ * @param onlyNew nothing is written when the target has a row
  */
 export function documentCtes(
   target: ControlTarget,
@@ -19,6 +20,7 @@ export function documentCtes(
   { owner, metadata, category, showVisibility, written = false }: ControlDocument,
   token: number,
   parameters: SqlParameters,
+  onlyNew = false,
 ): string[] {
   const { id, displayName, schema } = target;
   const accessibility = parameters.add(showVisibility ? storedVisibility(metadata.visibility) : 'private', 'text');
@@ -35,7 +37,12 @@ export function documentCtes(
         ${parameters.add(storableText(metadata.type.version), 'text')}, ${parameters.add(category, 'text')},
         s.deleted_status, s.accessibility, ${parameters.add(metadata.daysForApproval, 'integer')},
         coalesce(${created}, now()), ${parameters.add(token, 'bigint')}
-      from summary s
+      from summary s${
+        onlyNew
+          ? ` where not exists (select from ${schema}.dataset_install o
+          where o.dataset_id = ${parameters.add(dataset, 'text')} and o.target_id = ${parameters.add(id, 'text')})`
+          : ''
+      }
       on conflict (dataset_id) do update set original_id = excluded.original_id, owner = excluded.owner, type_name = excluded.type_name,
         type_version = excluded.type_version, category = excluded.category, deleted_status = excluded.deleted_status,
         accessibility = excluded.accessibility, days_for_approval = excluded.days_for_approval,

@@ -5,7 +5,13 @@
 import type { DatasetId, TargetId, UserId } from '../../model/ids.ts';
 import type { InstallKind } from '../../model/status.ts';
 import type { ObjectVersion, SyncPart } from '../../ports/catalog.ts';
-import type { ControlMessage, ControlState, ControlWrite, InstallTarget } from '../../ports/install-target.ts';
+import {
+  ABSENT,
+  type ControlMessage,
+  type ControlState,
+  type ControlWrite,
+  type InstallTarget,
+} from '../../ports/install-target.ts';
 import { aborted, defect, transient } from '../../runtime/failure.ts';
 import { type Postgres, quoteIdentifier, type Sql } from '../postgres/postgres.ts';
 import { SqlParameters, statementName, storableText } from '../postgres/sql-parameters.ts';
@@ -47,7 +53,20 @@ export class PostgresInstallTarget implements InstallTarget {
        from ${s}.dataset_install i join ${s}.dataset d on d.dataset_id = i.dataset_id
        where i.dataset_id = $1 and i.target_id = $2`;
     const [row] = await this.#db.query<ControlStateRow>(text, [dataset, this.id], statementName(text));
-    return row ? controlState(row) : { present: false, type: undefined, deletedStatus: 0, messages: {}, sync: {} };
+    return row ? controlState(row) : ABSENT;
+  }
+
+  async begin(
+    dataset: DatasetId,
+    { document, messages = {} }: ControlWrite & Required<Pick<ControlWrite, 'document'>>,
+    token: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const ctes = (parameters: SqlParameters) => [
+      ...documentCtes(this.#target, dataset, document, token, parameters, true),
+      ...this.#messageCtes(messages, parameters),
+    ];
+    return this.#fenced(dataset, ctes, token, signal, 'absent');
   }
 
   async write(dataset: DatasetId, change: ControlWrite, token: number, signal: AbortSignal): Promise<void> {
@@ -58,7 +77,7 @@ export class PostgresInstallTarget implements InstallTarget {
         : fence(this.#target, dataset, token, parameters)),
       ...this.#messageCtes(messages, parameters),
     ];
-    await this.#fenced(dataset, ctes, token, signal, document !== undefined);
+    await this.#fenced(dataset, ctes, token, signal, document ? 'any' : 'present');
   }
 
   async removeMessage(dataset: DatasetId, kind: InstallKind, token: number, signal: AbortSignal): Promise<void> {
@@ -164,23 +183,24 @@ export class PostgresInstallTarget implements InstallTarget {
   }
 
   /**
-   * One statement, which writes all or nothing.
-   * @param addsRows it does not need the target's row
+   * One statement, which writes all or nothing. Returns false when the target has a row that it must not have.
+   * @param needs whether the target has a row of the dataset
    */
   async #fenced(
     dataset: DatasetId,
     ctes: (parameters: SqlParameters) => readonly string[],
     token: number,
     signal: AbortSignal,
-    addsRows = false,
-  ): Promise<void> {
+    needs: 'present' | 'absent' | 'any' = 'present',
+  ): Promise<boolean> {
     for (let repetition = 0; repetition <= REPETITIONS; repetition++) {
       signal.throwIfAborted();
       const parameters = new SqlParameters();
-      if (await taken(this.#db, ctes(parameters), parameters)) return;
+      if (await taken(this.#db, ctes(parameters), parameters)) return true;
       const { newer, present } = await this.#standing(this.#db, dataset, token);
       if (newer) throw this.#leaseLost(dataset);
-      if (!addsRows && !present)
+      if (needs === 'absent' && present) return false;
+      if (needs === 'present' && !present)
         throw defect(`dataset ${dataset} has no row in the control schema of install target ${this.id}`);
     }
     throw transient(`install target ${this.id}: other writes to dataset ${dataset} came between too often`);
