@@ -57,8 +57,9 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome>, Receiver {
     const { share, plan, blockedTypes } = this.#plan(done, room);
     // Set before the call, so that a job that ends during the call makes the next claim due.
     if (room > 0) this.#heldBack = plan.withheldTypes.length + share.withheld.length > 0;
-    // One plugin fills the lane. What others wait for is a worker, with which they are claimed before its jobs.
-    if (room > 0) this.#waitsForWorker = plan.withheldTypes.length > 0;
+    // One plugin has its share, so that nothing of it is claimed while no worker is idle. What others wait for is a worker, too:
+    // with it they are claimed before its jobs.
+    if (room > 0) this.#waitsForWorker = plan.withheldTypes.length + plan.crowdedTypes.length > 0;
     const { crowdedTypes } = plan;
     const limit = Math.min(plan.limit, share.limit);
     if (room > 0) this.#skips = blockedTypes.length + share.withheld.length > 0;

@@ -116,6 +116,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   /** Ends a reservation. False when the lane does not take the job any more. */
   fill(job: Job | undefined): boolean {
     this.#reserved--;
+    this.#notifier.notify();
     if (job === undefined || !this.#works || this.draining.aborted) return false;
     this.#metrics.claimed(1);
     this.#admit({ job, at: this.clock.now() });

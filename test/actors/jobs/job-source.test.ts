@@ -58,6 +58,18 @@ t.test('a claim cut short for fairness asks to be followed by another', async (t
   t.same(claims[1], { lane: 'import', limit: 1, crowdedTypes: ['genes:1.0'], blockedTypes: [] });
 });
 
+t.test('once a plugin has its share, another claim is worth a call when a worker is idle', async (t) => {
+  const { enqueue, claim, source } = setup();
+  t.equal(source.waitsForWorker(), false);
+  await enqueue('import', 'genes-1', 'genes-2', 'reads-1');
+  await claim(7);
+  t.equal(source.waitsForWorker(), false, 'nobody had a share before this claim');
+  await claim(0);
+  t.equal(source.waitsForWorker(), false, 'writing outcomes alone changes nothing');
+  await claim(5);
+  t.equal(source.waitsForWorker(), true);
+});
+
 t.test('jobs are held back until one has ended, and one that has ended counts no more', async (t) => {
   const { enqueue, claim, claims, held, source } = setup();
   await enqueue('import', 'genes-1', 'genes-2', 'genes-3', 'genes-4');

@@ -36,6 +36,7 @@ export class FakeSource implements LaneSource<Job, Outcome> {
   mostBusy = 0;
   wake: () => void = () => {};
   skips = (): boolean => false;
+  waitsForWorker = (): boolean => false;
   watched = false;
 
   add(...ids: number[]): void {

@@ -357,3 +357,47 @@ t.test('the time of a job that did not begin is not counted', async (t) => {
     'longshore_lane_jobs_total{lane="import",outcome="done"} 1',
   ]);
 });
+
+t.test('a source that waits for a worker is not asked before one is idle', async (t) => {
+  const { source, lane, begun, finish, add } = await setup(t);
+  await add(1, 2);
+  source.waitsForWorker = () => true;
+  const before = source.calls.length;
+  await add(3, 4);
+  t.same([source.calls.length, begun], [before, [1, 2]]);
+  await finish(1);
+  t.same([source.calls.at(-1), begun], [{ done: ['1 done'], limit: 5 }, [1, 2, 3]]);
+  t.equal(source.calls.length, before + 1);
+  lane.resize({ queueSize: 4, workerCount: 3 });
+  await finish(2);
+  t.same([begun, lane.sizes.inFlight], [[1, 2, 3, 4], 2]);
+});
+
+t.test('a reserved worker is kept for a job that comes without a claim', async (t) => {
+  const { clock, source, lane, begun, finish, add } = await setup(t);
+  t.same([lane.reserve(), lane.reserve(), lane.reserve()], [true, true, false], 'as many as there are workers');
+  t.equal(lane.fill({ id: 7 }), true);
+  t.same([begun, lane.held()], [[7], [{ id: 7 }]]);
+  await add(1, 2, 3, 4, 5);
+  t.equal(source.calls.at(-1)?.limit, 4, 'no job is claimed for it');
+  t.equal(lane.fill(undefined), false);
+  t.equal(lane.reserve(), false, 'jobs wait');
+  await finish(7);
+  await clock.advance(25);
+  t.same(source.written, ['7 done']);
+});
+
+t.test('a lane that takes no more jobs takes none over', async (t) => {
+  const { lane, begun } = await setup(t);
+  t.equal(lane.reserve(), true);
+  lane.quiet();
+  t.same([lane.fill({ id: 7 }), lane.reserve(), begun], [false, false, []]);
+});
+
+t.test('a job that the lane does not accept is given back', async (t) => {
+  const { source, begun, add } = await setup(t, { accepts: ({ id }) => id !== 2 });
+  source.queue.push({ id: 2 });
+  await add(1);
+  t.same(begun, [1]);
+  t.same(source.written[0], '2 abandoned');
+});
