@@ -37,6 +37,16 @@ export interface AcceptedUpload extends DatasetAddress {
   readonly traceparent?: Traceparent;
 }
 
+/** What an owner may have when an upload begins. */
+export interface OwnerBounds {
+  /** Quota, in bytes. */
+  readonly bytes: number;
+  /** Jobs; those that are dead do not count. Default: any number. */
+  readonly jobs?: number;
+}
+
+export type BeginResult = 'begun' | 'over quota' | 'too many jobs';
+
 /** For the upload lane. */
 export interface UploadedDataset {
   readonly record: DatasetRecord;
@@ -46,11 +56,12 @@ export interface UploadedDataset {
 
 export interface Uploads {
   /**
-   * Opens a `receiving` row with `bytes` reserved. Returns false, without a row, when the owner's quota (`limitBytes`) would be
-   * exceeded.
+   * Opens a `receiving` row with `bytes` reserved. Without a row: 'over quota' when the owner's quota would be exceeded, 'too many
+   * jobs' when as many of the owner's uploads, imports and installs as may wait or run already do. Concurrent calls can exceed
+   * that bound by their own number.
    * `rejected` when the dataset, or another revision of it, exists or is being received: of two concurrent calls one succeeds.
    */
-  begin(at: DatasetAddress, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean>;
+  begin(at: DatasetAddress, bytes: number, bounds: OwnerBounds, signal: AbortSignal): Promise<BeginResult>;
   /**
    * Raises the reservation to `bytes` in total. Returns false, with the reservation unchanged, when the quota would be
    * exceeded.
@@ -95,6 +106,4 @@ export interface Uploads {
   orphans(signal: AbortSignal): Promise<readonly DatasetAddress[]>;
   /** Bytes that count against the owner's quota: the stored bytes of their datasets, and reservations. */
   usage(owner: UserId, signal: AbortSignal): Promise<number>;
-  /** Number of jobs of the owner's uploads, imports and installs that wait, run or will be retried; counted up to `most`. */
-  waiting(owner: UserId, most: number, signal: AbortSignal): Promise<number>;
 }

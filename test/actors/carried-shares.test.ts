@@ -52,7 +52,7 @@ async function revision(t: Test): Promise<Revision> {
       clock: world.clock,
       log: silentLogger(),
     },
-    { maxUploadBytes: MIB, quotaBytes: 1024 * MIB, announcedBytes: 100 },
+    { maxUploadBytes: MIB, quotaBytes: 1024 * MIB, waitingPerUser: 1_000, announcedBytes: 100 },
   );
   const file = await session.store('raw', 'genes.txt', Readable.from([Buffer.from('PF3D7_0100000\n')]), never);
   const { metadata, shares } = world.dataset(old);

@@ -158,7 +158,7 @@ t.test('a file that is larger than what the quota leaves is rejected, exactly', 
     [1_001, false],
   ] as const) {
     const { world, at } = await accepted(t, gives('x'.repeat(size)));
-    t.equal(await world.uploads.begin(newAddress(at.owner), QUOTA - 1_000, QUOTA, never), true);
+    t.equal(await world.uploads.begin(newAddress(at.owner), QUOTA - 1_000, { bytes: QUOTA }, never), 'begun');
     t.same(await world.run('upload'), { kind: 'done' });
     if (fits) t.same(world.dataset(at).upload, { status: 'success', message: undefined });
     else t.same(world.dataset(at).upload, { status: 'rejected', message });
@@ -172,7 +172,7 @@ t.test('room that another upload takes during the transfer is gone', async (t) =
   const server = await remoteServer(t, (_request, response) => {
     response.writeHead(200);
     response.write('x');
-    void world.uploads.begin(newAddress(at.owner), QUOTA, QUOTA, never).then(() => response.end('y'));
+    void world.uploads.begin(newAddress(at.owner), QUOTA, { bytes: QUOTA }, never).then(() => response.end('y'));
   });
   await world.accept({ url: server.url('/genes.txt') }, at);
   await world.run('upload');

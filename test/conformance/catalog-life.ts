@@ -59,7 +59,7 @@ export function catalogLifeConformance(t: Test, setup: (t: Test) => Promise<Cata
     const lease = await parts.grant(at.dataset);
     const register = (...changes: CatalogChange[]) =>
       catalog.register(at, metadataOf(at.owner), changes, lease, signal);
-    const receive = () => uploads.begin(at, 100, LIMIT, signal);
+    const receive = () => uploads.begin(at, 100, { bytes: LIMIT }, signal);
     const accept = () =>
       uploads.accept(
         {
@@ -161,7 +161,7 @@ export function catalogLifeConformance(t: Test, setup: (t: Test) => Promise<Cata
       await remove();
       t.strictSame([await found(), await kept(), await usage()], [undefined, nothing, 0]);
       t.equal(await uploads.source(at.dataset, signal), undefined);
-      t.equal(await receive(), true, 'its id may be received again');
+      t.equal(await receive(), 'begun', 'its id may be received again');
     });
 
   t.test('what is being received is not removed', async (t) => {

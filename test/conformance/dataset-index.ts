@@ -87,7 +87,7 @@ export function datasetIndexConformance(t: Test, setup: (t: Test) => Promise<Dat
   t.test('a dataset that is being received is no row', async (t) => {
     const { index, uploads, add } = await open(t);
     const [received, known, unaccepted] = [newAddress(), newAddress(), newAddress()];
-    t.equal(await uploads.begin(received, 10, 1_000, signal), true);
+    t.equal(await uploads.begin(received, 10, { bytes: 1_000 }, signal), 'begun');
     await add(known);
     await add(unaccepted, {}, { set: 'state', state: 'receiving' });
     t.strictSame(

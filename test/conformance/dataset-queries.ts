@@ -183,7 +183,7 @@ export function datasetQueriesConformance(t: Test, setup: (t: Test) => Promise<D
       newest: undefined,
     });
     const receiving = newAddress();
-    await uploads.begin(receiving, 1, 10, signal);
+    await uploads.begin(receiving, 1, { bytes: 10 }, signal);
     t.equal(await queries.view(receiving.dataset, signal), undefined);
   });
 
@@ -259,7 +259,7 @@ export function datasetQueriesConformance(t: Test, setup: (t: Test) => Promise<D
     const at = newAddress();
     const empty = { upload: [], install: [], documents: [], properties: [] };
     t.strictSame(await queries.files(at.dataset, signal), empty);
-    await uploads.begin(at, 1, 10, signal);
+    await uploads.begin(at, 1, { bytes: 10 }, signal);
     await uploads.accept(
       {
         ...at,

@@ -23,7 +23,7 @@ export function nextJobsConformance(t: Test, setup: (t: Test) => Promise<NextJob
   const open = async (t: Test) => {
     const { catalog, uploads, jobs } = await setup(t);
     const at = newAddress();
-    await uploads.begin(at, 10, 1_000, signal);
+    await uploads.begin(at, 10, { bytes: 1_000 }, signal);
     await uploads.accept({ ...uploadOf(at), traceparent }, signal);
     const job = await claimOne(jobs, 'upload');
     const write = (lane: LaneName, eventId = 7) =>

@@ -22,7 +22,7 @@ export function tracesConformance(t: Test, setup: (t: Test) => Promise<TracesSet
   const open = async (t: Test, traceparent?: Traceparent) => {
     const { uploads, edits, jobs } = await setup(t);
     const at = newAddress();
-    await uploads.begin(at, 0, 1_000, signal);
+    await uploads.begin(at, 0, { bytes: 1_000 }, signal);
     await uploads.accept({ ...uploadOf(at), ...(traceparent ? { traceparent } : {}) }, signal);
     /** Of the next job of the dataset, which is done then. */
     const trace = async (): Promise<Traceparent | undefined> => {
@@ -70,7 +70,7 @@ export function tracesConformance(t: Test, setup: (t: Test) => Promise<TracesSet
         end: () => jobs.completeAndFetch([{ job, outcome: { kind: 'done' } }], { ...claim, limit: 0 }, signal),
       };
     };
-    await uploads.begin(at, 0, 1_000, signal);
+    await uploads.begin(at, 0, { bytes: 1_000 }, signal);
     await jobs.enqueue([{ lane: 'import', ...at, eventId: 1, source: 'object-store' }], signal);
     await uploads.accept({ ...uploadOf(at), traceparent }, signal);
     const upload = await next('upload');

@@ -28,7 +28,12 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
 
   const open = async (t: Test) => {
     const { uploads, catalog, jobs, grant, die } = await setup(t);
-    const begin = (at: DatasetAddress, bytes: number) => uploads.begin(at, bytes, LIMIT, signal);
+    /** False when the quota would be exceeded. */
+    const begin = async (at: DatasetAddress, bytes: number) => {
+      const result = await uploads.begin(at, bytes, { bytes: LIMIT }, signal);
+      if (result === 'too many jobs') throw new Error('nobody counted them');
+      return result === 'begun';
+    };
     const usage = (owner: UserId) => uploads.usage(owner, signal);
     const accept = (at: DatasetAddress, more: Partial<AcceptedUpload> = {}) =>
       uploads.accept(acceptedUpload(at, more), signal);
@@ -202,12 +207,19 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     },
   );
 
-  fact('what waits of an owner is counted, up to as many as are asked for', async (t, { uploads, accepted }) => {
+  fact('an upload does not begin while too many jobs of its owner wait', async (t, { uploads, accepted, usage }) => {
     const [owner, other] = [newUser(), newUser()];
-    const waiting = (of: UserId, most: number) => uploads.waiting(of, most, signal);
-    t.equal(await waiting(owner, 9), 0);
+    const begin = (of: UserId, jobs: number, bytes = 1) =>
+      uploads.begin(newAddress(of), bytes, { bytes: LIMIT, jobs }, signal);
     for (let n = 0; n < 3; n++) await accepted({}, newAddress(owner));
-    t.strictSame([await waiting(owner, 9), await waiting(owner, 2), await waiting(other, 9)], [3, 2, 0]);
+    const used = await usage(owner);
+    t.equal(await begin(owner, 3), 'too many jobs');
+    t.equal(await begin(owner, 2, LIMIT + 1), 'too many jobs', 'also when the quota has no room');
+    t.equal(await usage(owner), used, 'nothing is reserved');
+    t.equal(await begin(other, 1), 'begun');
+    t.equal(await begin(owner, 4, LIMIT + 1), 'over quota');
+    t.equal(await begin(owner, 4), 'begun');
+    t.equal(await usage(owner), used + 1);
   });
 
   fact('a URL may become as large as the quota leaves room for', async (t, { uploads, begin, accept }) => {

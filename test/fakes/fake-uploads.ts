@@ -45,16 +45,17 @@ export class FakeUploads implements Uploads {
     };
   }
 
-  begin: Uploads['begin'] = async (at, bytes, limitBytes, signal) => {
+  begin: Uploads['begin'] = async (at, bytes, bounds, signal) => {
     signal.throwIfAborted();
     const { owner, dataset } = at;
-    if (this.#used(owner) + bytes > limitBytes) return false;
+    if (bounds.jobs !== undefined && this.#waiting(owner) >= bounds.jobs) return 'too many jobs';
+    if (this.#used(owner) + bytes > bounds.bytes) return 'over quota';
     const family = [...this.#uploads.values()].filter((one) => rootOf(one.dataset) === rootOf(dataset));
     const receiving = family.some((one) => one.state === 'receiving' && one.owner === owner);
     if (receiving || this.#uploads.has(dataset) || this.#catalog.datasets.has(dataset))
       throw rejected(`dataset ${dataset} exists or is being uploaded already`);
     this.#put({ owner, dataset, state: 'receiving', bytes, source: undefined });
-    return true;
+    return 'begun';
   };
 
   grow: Uploads['grow'] = async (dataset, bytes, limitBytes, signal) => {
@@ -162,11 +163,9 @@ export class FakeUploads implements Uploads {
     return this.#used(owner);
   };
 
-  waiting: Uploads['waiting'] = async (owner, most, signal) => {
-    signal.throwIfAborted();
-    const accepted = [...this.#uploads.values()].filter((one) => one.owner === owner && one.state === 'accepted');
-    return Math.min(most, accepted.length);
-  };
+  #waiting(owner: UserId): number {
+    return [...this.#uploads.values()].filter((one) => one.owner === owner && one.state === 'accepted').length;
+  }
 
   #put(upload: FakeUpload): void {
     this.#uploads.set(upload.dataset, upload);

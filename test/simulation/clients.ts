@@ -14,7 +14,12 @@ import type { DatasetPlan, Edit } from './plan.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
 
-const LIMITS = { maxUploadBytes: 1_000_000, quotaBytes: 1_000_000_000, announcedBytes: undefined };
+const LIMITS = {
+  maxUploadBytes: 1_000_000,
+  quotaBytes: 1_000_000_000,
+  waitingPerUser: 1_000,
+  announcedBytes: undefined,
+};
 /** Until they try again when nothing runs, or the dataset is not there yet; and how often they do. */
 const PATIENCE_MS = 5_000;
 const TRIES = 60;

@@ -37,7 +37,7 @@ export async function acceptUpload(
         return { name, size };
       }),
     );
-  await uploads.begin(at, 0, Number.MAX_SAFE_INTEGER, never);
+  await uploads.begin(at, 0, { bytes: Number.MAX_SAFE_INTEGER }, never);
   const source: UploadSource = url
     ? { kind: 'url', url: url.href }
     : { kind: 'files', files: await putAll('raw', files) };

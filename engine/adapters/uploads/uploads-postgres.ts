@@ -10,7 +10,14 @@ import { type DatasetId, rootOf, type UserId } from '../../model/ids.ts';
 import type { FileEntry } from '../../model/metadata.ts';
 import type { DatasetAddress } from '../../model/object-key.ts';
 import type { Lease } from '../../ports/jobs.ts';
-import type { AcceptedUpload, UploadedDataset, UploadSource, Uploads } from '../../ports/uploads.ts';
+import type {
+  AcceptedUpload,
+  BeginResult,
+  OwnerBounds,
+  UploadedDataset,
+  UploadSource,
+  Uploads,
+} from '../../ports/uploads.ts';
 import { rejected, transient } from '../../runtime/failure.ts';
 import { DATASET_COLUMNS, type DatasetRow, datasetRecord } from '../catalog/dataset-row.ts';
 import { fence, leaseLost } from '../postgres/leases-postgres.ts';
@@ -35,12 +42,18 @@ export class PostgresUploads implements Uploads {
     this.#options = options;
   }
 
-  async begin(at: DatasetAddress, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean> {
+  async begin(at: DatasetAddress, bytes: number, bounds: OwnerBounds, signal: AbortSignal): Promise<BeginResult> {
     signal.throwIfAborted();
-    const values = [at.dataset, at.owner, bytes, limitBytes, this.#options.instance, rootOf(at.dataset)];
-    const [row] = await this.#db.query<{ fits: boolean; opened: boolean }>(BEGIN, values, 'upload-begin');
-    if (row?.fits && !row.opened) throw rejected(`dataset ${at.dataset} exists or is being uploaded already`);
-    return row?.fits ?? false;
+    const values = [at.dataset, at.owner, bytes, bounds.bytes, this.#options.instance, rootOf(at.dataset)];
+    const [row] = await this.#db.query<{ free: boolean; fits: boolean; opened: boolean }>(
+      BEGIN,
+      [...values, bounds.jobs ?? null],
+      'upload-begin',
+    );
+    if (!row?.free) return 'too many jobs';
+    if (!row.fits) return 'over quota';
+    if (!row.opened) throw rejected(`dataset ${at.dataset} exists or is being uploaded already`);
+    return 'begun';
   }
 
   /** Also for an accepted upload, whose URL the upload lane downloads. */
@@ -157,12 +170,6 @@ export class PostgresUploads implements Uploads {
   usage(owner: UserId, signal: AbortSignal): Promise<number> {
     return ownerUsage(this.#db, owner, signal);
   }
-
-  async waiting(owner: UserId, most: number, signal: AbortSignal): Promise<number> {
-    signal.throwIfAborted();
-    const [row] = await this.#db.query<{ jobs: number }>(WAITING, [owner, most]);
-    return row?.jobs ?? 0;
-  }
 }
 
 const FIND = `
@@ -171,13 +178,14 @@ const FIND = `
   from dataset d where d.dataset_id = $1`;
 
 /** Dead jobs wait for a person, so they do not count. */
-const WAITING = `
-  select count(*)::int as jobs from (
-    select from job where lane in ('upload', 'import', 'install') and owner = $1::numeric and run_at < 'infinity' limit $2) j`;
-
 const BEGIN = `
-  with used as (
-    insert into owner_usage as u (owner_id, bytes) values ($2::numeric, 0)
+  with counted as (
+    select $7::bigint is null or (
+      select count(*) from (
+        select from job where lane in ('upload', 'import', 'install') and owner = $2::numeric and run_at < 'infinity'
+        limit $7::bigint) j) < $7::bigint as free),
+  used as (
+    insert into owner_usage as u (owner_id, bytes) select $2::numeric, 0 from counted where free
     on conflict (owner_id) do update set bytes = u.bytes returning u.bytes),
   opened as (
     insert into upload (dataset_id, owner_id, state, holder, reserved_bytes)
@@ -187,7 +195,8 @@ const BEGIN = `
       and not exists (select from upload o where o.state = 'receiving' and o.owner_id = $2::numeric
         and o.dataset_id <> $1::text and regexp_replace(o.dataset_id, '[_.][0-9]+$', '') = $6::text)
     on conflict (dataset_id) do nothing returning dataset_id)
-  select used.bytes + $3::bigint <= $4::bigint as fits, exists (select from opened) as opened from used`;
+  select counted.free, used.bytes + $3::bigint <= $4::bigint as fits, exists (select from opened) as opened
+  from counted left join used on true`;
 
 /** No process has this id, so its rows are orphans. */
 const NOBODY = 0;

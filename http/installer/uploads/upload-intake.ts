@@ -4,7 +4,6 @@
 
 import { archiveByName } from '../../../engine/archive/archive-entry.ts';
 import { type DataType, typeKey } from '../../../engine/model/data-types.ts';
-import type { UserId } from '../../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../../engine/model/metadata.ts';
 import type { DatasetAddress } from '../../../engine/model/object-key.ts';
 import type { RemoteFiles } from '../../../engine/ports/remote-files.ts';
@@ -15,7 +14,7 @@ import { quote } from '../../kernel/input/describe.ts';
 import type { Faults } from '../../kernel/input/faults.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
-import { failedDependency, tooLarge, tooMany } from '../../kernel/pipeline/errors.ts';
+import { failedDependency, tooLarge } from '../../kernel/pipeline/errors.ts';
 import type { RouteBody } from '../../kernel/pipeline/route.ts';
 import { VdiId } from '../dataset-terms.ts';
 import { checkFiles, extensionFault } from '../metadata/details-rules.ts';
@@ -78,9 +77,6 @@ export async function probeUpload(
   }
 }
 
-/** `Retry-After` for a user with too many waiting jobs. */
-const RETRY_SECONDS = 60;
-
 export interface IntakeSettings {
   /** Maximum bytes of one upload request. */
   readonly maxUploadBytes: number;
@@ -125,7 +121,6 @@ export class UploadIntake {
   async take<Details>(context: RequestContext, order: UploadOrder<Details>): Promise<void> {
     const { dataset, owner } = order.address;
     using _slot = this.#slots.take(owner);
-    await this.#demandRoom(owner, context.signal);
     const session = this.#openSession(context, order.address);
     let received: ReceivedUpload;
     try {
@@ -138,24 +133,15 @@ export class UploadIntake {
     context.log.info({ dataset, owner, type: typeKey(received.metadata.type) }, 'upload accepted');
   }
 
-  /** Runs before the body is read. Concurrent uploads can exceed the bound by their own number. */
-  async #demandRoom(owner: UserId, signal: AbortSignal): Promise<void> {
-    const { settings, uploads } = this.#options;
-    const most = settings.waitingPerUser;
-    if ((await uploads.waiting(owner, most, signal)) < most) return;
-    throw tooMany(
-      `${most} of your uploads, imports and installs wait, which is the most allowed at once`,
-      RETRY_SECONDS,
-    );
-  }
-
   #openSession(context: RequestContext, address: DatasetAddress): UploadSession {
-    const { maxUploadBytes, userMaxStorageBytes: quotaBytes } = this.#options.settings;
+    const { maxUploadBytes, userMaxStorageBytes: quotaBytes, waitingPerUser } = this.#options.settings;
     const length = context.request.headers['content-length'];
     const announcedBytes = length === undefined ? undefined : Number(length);
     if (announcedBytes !== undefined && announcedBytes > maxUploadBytes)
       throw tooLarge(`the request has ${announcedBytes} bytes; an upload may have ${maxUploadBytes}`);
-    return new UploadSession(address, this.#options, { maxUploadBytes, quotaBytes, announcedBytes });
+    return new UploadSession(address, this.#options, {
+      ...{ maxUploadBytes, quotaBytes, waitingPerUser, announcedBytes },
+    });
   }
 
   async #receive<Details>(

@@ -19,17 +19,17 @@ import type { Traceparent } from '../../../engine/model/traceparent.ts';
 import type { EventLog } from '../../../engine/ports/event-log.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { overQuota } from '../../../engine/ports/storage-room.ts';
-import type { UploadSource, Uploads } from '../../../engine/ports/uploads.ts';
+import type { BeginResult, UploadSource, Uploads } from '../../../engine/ports/uploads.ts';
 import { defect, kindOf } from '../../../engine/runtime/failure.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
-import { conflict, tooLarge } from '../../kernel/pipeline/errors.ts';
+import { conflict, tooLarge, tooMany } from '../../kernel/pipeline/errors.ts';
 import { ByteMeter } from './upload-limits.ts';
 
 export interface UploadPorts {
   /** Counts nothing: what comes is counted by its reservation. */
   readonly store: Pick<ObjectStore, 'put' | 'putAll' | 'remove'>;
-  readonly uploads: Pick<Uploads, 'begin' | 'grow' | 'accept' | 'giveUp' | 'abandon' | 'usage' | 'waiting'>;
+  readonly uploads: Pick<Uploads, 'begin' | 'grow' | 'accept' | 'giveUp' | 'abandon' | 'usage'>;
   readonly eventLog: Pick<EventLog, 'nextEventId'>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -40,6 +40,8 @@ interface UploadLimits {
   readonly maxUploadBytes: number;
   /** Bytes that one owner may keep. */
   readonly quotaBytes: number;
+  /** Jobs of one owner that may wait. */
+  readonly waitingPerUser: number;
   /** Content-Length of the request, when it has one. */
   readonly announcedBytes: number | undefined;
 }
@@ -63,6 +65,8 @@ const STEP_BYTES = 16 * 1024 * 1024;
 /** How long the commit and the clean-up may take; they do not end with the client's patience. */
 const COMMIT_MS = 30_000;
 const CLEANUP_MS = 30_000;
+/** `Retry-After` for a user with too many waiting jobs. */
+const RETRY_SECONDS = 60;
 const CLEANUP_PAUSES_MS = [0, 500, 2_000];
 
 export class UploadSession {
@@ -171,22 +175,25 @@ export class UploadSession {
   async #open(signal: AbortSignal): Promise<void> {
     if (this.#state === 'gone') throw conflict(`the upload of dataset ${this.address.dataset} was abandoned`);
     if (this.#state !== 'new') return;
-    const { announcedBytes, quotaBytes } = this.#limits;
+    const { announcedBytes } = this.#limits;
     // Before the call: a row may exist although the call failed.
     this.#state = 'open';
     // Without an announcement the step is only a guess, and a small upload may still fit where the step does not.
     for (const bytes of announcedBytes === undefined ? [STEP_BYTES, 0] : [announcedBytes]) {
       this.#reservedBytes = bytes;
-      if (await this.#begin(bytes, quotaBytes, signal)) return;
+      const result = await this.#begin(bytes, signal);
+      if (result === 'begun') return;
+      if (result === 'too many jobs') throw this.#tooManyJobs();
     }
     this.#state = 'new';
     this.#reservedBytes = 0;
     throw await this.#overQuota(announcedBytes === undefined ? 'more' : String(announcedBytes), signal);
   }
 
-  async #begin(bytes: number, quotaBytes: number, signal: AbortSignal): Promise<boolean> {
+  async #begin(bytes: number, signal: AbortSignal): Promise<BeginResult> {
+    const { quotaBytes, waitingPerUser } = this.#limits;
     try {
-      return await this.#ports.uploads.begin(this.address, bytes, quotaBytes, signal);
+      return await this.#ports.uploads.begin(this.address, bytes, { bytes: quotaBytes, jobs: waitingPerUser }, signal);
     } catch (error) {
       if (kindOf(error) !== 'rejected') throw error;
       // The row is another request's, and so is what lies below the id: nothing of it is ours to remove.
@@ -244,6 +251,16 @@ export class UploadSession {
 
   #tooLarge(sent: string): Error {
     return tooLarge(`the upload has ${sent} bytes; an upload may have ${this.#limits.maxUploadBytes}`);
+  }
+
+  /** Nothing was opened. */
+  #tooManyJobs(): Error {
+    this.#state = 'new';
+    this.#reservedBytes = 0;
+    return tooMany(
+      `${this.#limits.waitingPerUser} of your uploads, imports and installs wait, which is the most allowed at once`,
+      RETRY_SECONDS,
+    );
   }
 
   /** Says what is left without this upload, whose own reservation counts as used. */

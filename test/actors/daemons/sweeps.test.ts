@@ -17,7 +17,7 @@ t.test('what a dead process was receiving goes, with its reservation; all else s
   const owner = newUser();
   const [orphan, accepted] = [newAddress(owner), newAddress(owner)];
   await world.accept({}, accepted);
-  await world.uploads.begin(orphan, 5_000, 1e9, never);
+  await world.uploads.begin(orphan, 5_000, { bytes: 1e9 }, never);
   // More than are removed at once.
   for (let i = 0; i < 1_001; i++)
     await world.store.put(fileKey(orphan, 'raw', `f${i}.txt`), Buffer.from('x'), {}, never);
@@ -39,7 +39,7 @@ t.test('what a dead process was receiving goes, with its reservation; all else s
 t.test('an upload keeps its row until its objects are gone', async (t) => {
   const world = new LaneWorld(t.testdir());
   const at = newAddress();
-  await world.uploads.begin(at, 5, 1e9, never);
+  await world.uploads.begin(at, 5, { bytes: 1e9 }, never);
   await world.store.put(fileKey(at, 'raw', 'a.txt'), Buffer.from('x'), {}, never);
   world.uploads.alive = false;
   world.store.onCall = (method) => {

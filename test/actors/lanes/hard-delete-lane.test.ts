@@ -154,7 +154,7 @@ t.test('a dataset that nobody knows is nothing to do', async (t) => {
 t.test('an upload that was given up before it was accepted ends the same whoever removes it first', async (t) => {
   const world = new LaneWorld(t.testdir());
   const at = newAddress();
-  await world.uploads.begin(at, 3, 1_000, never);
+  await world.uploads.begin(at, 3, { bytes: 1_000 }, never);
   await put(world, fileKey(at, 'raw', 'a.txt'), 'abc');
   await put(world, objectKey(at, 'vdi-meta.json'), '{}');
   await removeMeta(world, at);

@@ -219,7 +219,7 @@ t.test('a dataset that only the object store knows, imported and all, is not imp
 t.test('an upload under way is not registered from its objects', async (t) => {
   const world = new LaneWorld(t.testdir());
   const at = newAddress();
-  await world.uploads.begin(at, 1, 1e9, never);
+  await world.uploads.begin(at, 1, { bytes: 1e9 }, never);
   await world.store.put(
     objectKey(at, 'vdi-meta.json'),
     Buffer.from(serializeMetadata(metadataOf(at.owner))),

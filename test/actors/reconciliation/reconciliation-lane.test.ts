@@ -92,7 +92,7 @@ const states: Readonly<Record<string, State>> = {
   },
   'an upload that is being received': async (world) => {
     const at = newAddress();
-    await world.uploads.begin(at, 100, 1e9, never);
+    await world.uploads.begin(at, 100, { bytes: 1e9 }, never);
     await put(world, fileKey(at, 'raw', 'genes.txt'), 'PF3D7');
     await put(world, objectKey(at, 'vdi-meta.json'), serializeMetadata(metadataOf(at.owner)));
     await world.finish();

@@ -93,7 +93,6 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     grow: (...args) => postgres.grow(...args),
     accept: (...args) => postgres.accept(...args),
     usage: (...args) => postgres.usage(...args),
-    waiting: (...args) => postgres.waiting(...args),
     giveUp: (...args) => postgres.giveUp(...args),
     abandon: async (...args) => {
       await postgres.abandon(...args);

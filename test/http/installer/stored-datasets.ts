@@ -24,7 +24,7 @@ export async function add(
   dataset = newDataset(),
 ): Promise<Added> {
   const at = { owner, dataset };
-  await app.uploads.begin(at, 0, 1e9, signal);
+  await app.uploads.begin(at, 0, { bytes: 1e9 }, signal);
   const stored = metadataOf(owner, metadata);
   const key = objectKey(at, 'vdi-meta.json');
   const { modified, etag } = await app.store.put(key, Buffer.from(serializeMetadata(stored)), {}, signal);

@@ -86,7 +86,7 @@ const acceptedOf = (at: DatasetAddress) => ({
 t.test('an acceptance whose job cannot be enqueued leaves the upload as it was', async (t) => {
   const { uploads } = await setup(t);
   const at = newAddress();
-  await uploads.begin(at, 100, 1_000, signal);
+  await uploads.begin(at, 100, { bytes: 1_000 }, signal);
   await db.query('alter table job add constraint no_such_event check (event_id <> 13)');
   await t.rejects(uploads.accept({ ...acceptedOf(at), eventId: 13 }, signal), { message: /no_such_event/ });
   await db.query('alter table job drop constraint no_such_event');
@@ -102,7 +102,7 @@ t.test('the counter of an owner is what a full count gives, however rows come an
   await Promise.all(
     addresses.map(async (at, n) => {
       // Whichever comes first may have settled: the limit must hold them all.
-      t.ok(await uploads.begin(at, 100 + n, 100_000, signal));
+      t.equal(await uploads.begin(at, 100 + n, { bytes: 100_000 }, signal), 'begun');
       if (n > 0) await uploads.accept(acceptedOf(at), signal);
       if (n > 1) await catalog.write(at.dataset, await grant(at.dataset), [{ set: 'uploadStored' }], signal);
     }),
@@ -138,7 +138,7 @@ t.test('two growing uploads of one owner do not pass the limit together', async 
   const { uploads } = await setup(t);
   const owner = newUser();
   const both = [newAddress(owner), newAddress(owner)];
-  for (const at of both) await uploads.begin(at, 100, 1_000, signal);
+  for (const at of both) await uploads.begin(at, 100, { bytes: 1_000 }, signal);
   const grown = await Promise.all(both.map((at) => uploads.grow(at.dataset, 600, 1_000, signal)));
   t.same(grown.sort(), [false, true]);
   t.equal(await uploads.usage(owner, signal), 700);
@@ -148,7 +148,7 @@ t.test('two growing uploads of one owner do not pass the limit together', async 
 t.test('emptying the catalog empties the counters', async (t) => {
   const { uploads } = await setup(t);
   const at = newAddress();
-  await uploads.begin(at, 100, 1_000, signal);
+  await uploads.begin(at, 100, { bytes: 1_000 }, signal);
   await uploads.accept(acceptedOf(at), signal);
   await db.query('truncate dataset cascade');
   t.equal(await uploads.usage(at.owner, signal), 0);

@@ -186,7 +186,7 @@ t.test('the end of an upload settles in one statement what it stored', async (t)
   const metaVersion = { modified: new Date(0), etag: 'e' };
   const source = { kind: 'files', files: [{ name: 'a', size: 300 }] } as const;
   const about = { metadata: metadataOf(at.owner), documents: [], properties: [], others: [], eventId: 1 };
-  await uploads.begin(at, 300, 1_000, signal);
+  await uploads.begin(at, 300, { bytes: 1_000 }, signal);
   await uploads.accept({ ...at, ...about, metaVersion, source }, signal);
   const lease = await grantLease(db, at.dataset);
   const objects = ['vdi-manifest.json', 'import-ready.zip'] as const;

@@ -45,7 +45,6 @@ function setup(options: Options = {}) {
         giveUp: (...args) => uploads.giveUp(...args),
         abandon: (...args) => uploads.abandon(...args),
         usage: (...args) => uploads.usage(...args),
-        waiting: (...args) => uploads.waiting(...args),
         ...own,
       },
       eventLog: { nextEventId: async () => 42 },
@@ -55,6 +54,7 @@ function setup(options: Options = {}) {
     {
       maxUploadBytes: 100 * MIB,
       quotaBytes: options.quotaBytes ?? 200 * MIB,
+      waitingPerUser: 1_000,
       announcedBytes: options.announcedBytes,
     },
   );
@@ -140,7 +140,7 @@ t.test('a document that is kept goes with the upload that is given up', async (t
 
 t.test('an id that another upload has is not ours to give up', async (t) => {
   const { session, store, catalog, put, uploads } = setup();
-  await uploads.begin({ owner, dataset }, 10, 1000, signal);
+  await uploads.begin({ owner, dataset }, 10, { bytes: 1000 }, signal);
   await store.put(`${prefix}/raw/theirs`, Buffer.from('x'), {}, signal);
   const taken = { code: 409, message: `another upload as dataset ${dataset} is under way` };
   await t.rejects(put('a', 1), taken);
