@@ -4,9 +4,9 @@
 import type { Bug } from './bugs.ts';
 
 export const PLANTED: Readonly<Record<Bug, number>> = {
-  'lost-ack': 215,
-  'dropped-event': 116,
-  'double-install': 1,
-  unfenced: 125,
-  'taken-rows': 2,
+  'lost-ack': 617,
+  'dropped-event': 831,
+  'double-install': 2,
+  unfenced: 133,
+  'taken-rows': 18,
 };
