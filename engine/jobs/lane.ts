@@ -14,6 +14,7 @@ import { Actor } from '../runtime/actor.ts';
 import { aborted, kindOf, messageOf } from '../runtime/failure.ts';
 import { Turns } from '../runtime/fair-share.ts';
 import { Notifier } from '../runtime/wait.ts';
+import { type Claimed, type Running, takeNext } from './claimed-job.ts';
 import { IdleWaits } from './idle-waits.ts';
 import {
   type LaneBounds,
@@ -25,19 +26,6 @@ import {
 } from './lane-options.ts';
 import { type LanePlaces, LaneTraffic, type Sent } from './lane-traffic.ts';
 import { Mailbox } from './mailbox.ts';
-
-interface Claimed<Job> {
-  readonly job: Job;
-  readonly at: number;
-}
-
-interface Running<Job> {
-  readonly job: Job;
-  readonly claimedAt: number;
-  readonly controller: AbortController;
-  /** A duplicate: the same job, claimed again after its lease was lost. It starts when this attempt has ended. */
-  next?: Claimed<Job>;
-}
 
 export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   readonly #options: LaneOptions<Job, Outcome>;
@@ -273,19 +261,12 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   }
 
   #beginWaiting(): void {
+    const { tenantOf } = this.#options;
     while (this.#running.size < this.#workers) {
-      const claimed = this.#nextWaiting();
+      const claimed = takeNext(this.#mailbox, this.#running.values(), this.#turns, tenantOf);
       if (!claimed) break;
       this.#place(claimed);
     }
-  }
-
-  #nextWaiting(): Claimed<Job> | undefined {
-    const { tenantOf } = this.#options;
-    if (!tenantOf || this.#mailbox.size < 2) return this.#mailbox.poll();
-    const running = new Map<string, number>();
-    for (const { job } of this.#running.values()) running.set(tenantOf(job), (running.get(tenantOf(job)) ?? 0) + 1);
-    return this.#mailbox.pollLowest(({ job }) => this.#turns.rankOf(tenantOf(job), running.get(tenantOf(job)) ?? 0));
   }
 
   #settle(error: unknown, job: Job): Outcome | undefined {

@@ -9,7 +9,7 @@ import t from 'tap';
 import { parse, stringify } from 'yaml';
 import { checksOf } from '../../bin/cli/doctor/checks.ts';
 import { type Diagnosis, runChecks } from '../../bin/cli/doctor/run-checks.ts';
-import { config } from '../../bin/commands/config.ts';
+import { init } from '../../bin/commands/config.ts';
 import { loadConfiguration } from '../../config/load.ts';
 import { formatFault } from '../../config/validate.ts';
 import { LdapDirectory, type LdapOptions, refusalOf } from '../../engine/adapters/ldap/ldap-directory.ts';
@@ -172,7 +172,7 @@ t.test('doctor logs in as the configuration says, and advises by what the config
   await using closed = await startSlapd(dir, 'readers');
   closed.put(context('sites', 'host=127.0.0.1', `port=${await freePort()}`, 'dbname=sites'));
   const file = join(dir, 'longshore.yaml');
-  await run(config, ['init', file, '--db', `127.0.0.1:${await freePort()}`], { PATH: process.env.PATH });
+  await run(init, [file, '--db', `127.0.0.1:${await freePort()}`], { PATH: process.env.PATH });
   const document = parse(await readFile(file, 'utf8'));
   const { username, password, schema } = document.installer.installTargets[0].controlDb;
   const lookup = { lookupCn: 'sites', username, password, schema };
