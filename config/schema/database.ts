@@ -41,7 +41,12 @@ export const SCHEMA_ALLOWED = 'a schema name: letters, digits and _, no digit fi
 
 const tls = flag('Encrypt connections with TLS.', false);
 const poolSize = (minimum: number, maximum: number, value: number) =>
-  integer('Connections.', { minimum, maximum, default: value });
+  integer('Connections.', {
+    minimum,
+    maximum,
+    default: value,
+    'x-allowed': `a whole number ${minimum}..${maximum} for each process: all of them share max_connections of the server`,
+  });
 
 const serverKeys = {
   server: address('PostgreSQL server.', POSTGRES_PORT),
