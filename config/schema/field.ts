@@ -8,8 +8,7 @@
 //   x-live     applied by a running process that reloads its file; says how (schema-node.ts)
 //   x-shell    text that a shell may read, so `${NAME}` in it is kept (secrets.ts)
 //   writeOnly  a secret; never printed
-
-// Only its types: a node at run time is plain JSON Schema.
+// Of typebox only the types: a node at run time is plain JSON Schema.
 
 import type { Static, TObject, TOptional, TProperties, TSchema, TUnsafe } from 'typebox';
 import type { DatasetType } from '../../engine/model/metadata.ts';

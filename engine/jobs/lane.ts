@@ -76,8 +76,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   abortJob(id: number | string, reason: Error): boolean {
     const running = this.#running.get(id);
     running?.controller.abort(reason);
-    const waits = ({ job }: Claimed<Job>): boolean => this.#options.idOf(job) === id;
-    const waiting = running?.next !== undefined || [...this.#mailbox].some(waits);
+    const waiting = running?.next !== undefined || [...this.#mailbox].some(({ job }) => this.#options.idOf(job) === id);
     if (waiting) this.#cancelled.set(id, reason);
     return running !== undefined || waiting;
   }
@@ -182,11 +181,14 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
     const { accepts = () => true } = this.#options;
     this.#metrics.claimed(jobs.filter(accepts).length);
     const at = this.clock.now();
-    for (const job of jobs) {
-      const claimed = { job, at };
-      if (this.stopping.aborted || !accepts(job)) this.#complete(job, this.#options.abandon(job));
-      else this.#admit(claimed);
-    }
+    for (const job of jobs)
+      if (accepts(job)) this.#receive({ job, at });
+      else this.#complete(job, this.#options.abandon(job));
+  }
+
+  #receive(claimed: Claimed<Job>): void {
+    if (this.stopping.aborted) this.#complete(claimed.job, this.#options.abandon(claimed.job));
+    else this.#admit(claimed);
   }
 
   #admit(claimed: Claimed<Job>): void {
@@ -197,9 +199,8 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   /** Gives back a waiting job that will not start here: with the reason of its abort, or for any process to claim. */
   #giveBack({ job }: Claimed<Job>): void {
     const id = this.#options.idOf(job);
-    const cancelled = this.#cancelled.has(id);
     const reason = this.#cancelled.get(id);
-    this.#cancelled.delete(id);
+    const cancelled = this.#cancelled.delete(id);
     this.#complete(job, cancelled ? this.#settle(reason, job) : this.#options.abandon(job));
   }
 
@@ -209,9 +210,9 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
     // While stopping, back-off delays are short, because little time is left before the deadline.
     this.#traffic.failed(sent, this.clock.now(), this.stopping.aborted);
     if (!first || this.ended.aborted) return;
+    const fields = { lane: this.name, err: messageOf(error), unwritten: this.#traffic.unwritten.length };
     const kind = kindOf(error);
-    const fields = { lane: this.name, kind, err: messageOf(error), unwritten: this.#traffic.unwritten.length };
-    this.log[kind === 'defect' ? 'error' : 'warn'](fields, 'job source failed; retrying');
+    this.log[kind === 'defect' ? 'error' : 'warn']({ ...fields, kind }, 'job source failed; retrying');
   }
 
   #place(claimed: Claimed<Job>): void {
@@ -250,13 +251,8 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
     this.#noteFree();
     if (this.#options.source.heldBack?.()) this.#traffic.wake();
     this.#complete(job, outcome, this.clock.now() - begun);
-    if (this.stopping.aborted) {
-      if (running.next) this.#complete(running.next.job, this.#options.abandon(running.next.job));
-    } else {
-      // It has to wait if resize has removed this worker.
-      if (running.next) this.#admit(running.next);
-      this.#beginWaiting();
-    }
+    if (running.next) this.#receive(running.next);
+    if (!this.stopping.aborted) this.#beginWaiting();
     this.#notifier.notify();
   }
 
