@@ -1,4 +1,4 @@
-// npm run build:deb [-- --out DIR] [--revision N] [--maintainer 'NAME <ADDRESS>']: builds a Debian package of dist/longshore with
+// npm run build:deb [-- --out DIR] [--revision N] [--maintainer 'NAME <ADDRESS>'] [--uncompressed]: builds a Debian package of dist/longshore with
 // dpkg-deb. The same executable gives the same package. Revisions distinguish packages of one version that differ in the files
 // around the program.
 
@@ -19,6 +19,7 @@ const { values } = parseArgs({
   options: {
     out: { type: 'string', default: join(root, 'dist') },
     revision: { type: 'string', default: '1' },
+    uncompressed: { type: 'boolean', default: false },
     maintainer: { type: 'string', default: 'Longshore maintainers <longshore@localhost>' },
   },
 });
@@ -65,7 +66,9 @@ try {
   await writeFile(join(tree, 'DEBIAN', 'md5sums'), sums.join(''));
   for (const path of globSync('**', { cwd: tree })) await utimes(join(tree, path), made, made);
   const file = join(out, `longshore_${version}_amd64.deb`);
-  execFileSync('dpkg-deb', ['--root-owner-group', '--threads-max=1', '-Zxz', '-z1', '--build', tree, file], {
+  // One thread, because the result must not depend on the machine. Higher levels take minutes to save a few percent.
+  const compression = values.uncompressed ? ['-Znone'] : ['--threads-max=1', '-Zxz', '-z1'];
+  execFileSync('dpkg-deb', ['--root-owner-group', ...compression, '--build', tree, file], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, SOURCE_DATE_EPOCH: String(Math.floor(made.getTime() / 1000)) },
   });

@@ -90,8 +90,9 @@ function userOf(): { readonly uid: number; readonly gid: number } | undefined {
   }
 }
 
-function packageOf(dir: string, revision: string): string {
-  const made = command(process.execPath, join(ROOT, 'bin/build/deb.ts'), '--out', dir, '--revision', revision);
+function packageOf(dir: string, revision: string, ...options: readonly string[]): string {
+  const program = join(ROOT, 'bin/build/deb.ts');
+  const made = command(process.execPath, program, '--out', dir, '--revision', revision, ...options);
   return made.trim();
 }
 
@@ -152,9 +153,10 @@ t.test('lintian has nothing to say that is not overridden with a reason', { time
 // Ended before the runner ends this process, so that nothing stays on the machine.
 t.test('the package is installed, run, upgraded, removed and purged', { timeout: LONG_MS }, async (t) => {
   const dir = await setup(t);
-  const second = packageOf(dir, '2');
-  const again = packageOf(await mkdtemp(join(dir, 'again-')), '1');
-  t.ok((await readFile(again)).equals(await readFile(first)), 'the same executable gives the same package');
+  // Compressing takes longest.
+  const second = packageOf(dir, '2', '--uncompressed');
+  const again = packageOf(await mkdtemp(join(dir, 'again-')), '2', '--uncompressed');
+  t.ok((await readFile(again)).equals(await readFile(second)), 'the same executable gives the same package');
 
   command('dpkg', '--install', first);
   t.match(statusOf(), /^installed \d+\.\d+\.\d+-1$/);
@@ -175,7 +177,17 @@ t.test('the package is installed, run, upgraded, removed and purged', { timeout:
   t.equal(command('bash', '-c', `${completed}; _longshore; echo "\${COMPREPLY[*]}"`), 'show share\n');
   command('zsh', '-n', '/usr/share/zsh/vendor-completions/_longshore');
   command('fish', '--no-execute', '/usr/share/fish/vendor_completions.d/longshore.fish');
-  command('systemd-tmpfiles', '--dry-run', '--create', '/usr/lib/tmpfiles.d/longshore.conf');
+  await rm('/etc/longshore', { recursive: true });
+  for (const mode of [0o750, 0o755]) {
+    command('systemd-tmpfiles', '--create', '/usr/lib/tmpfiles.d/longshore.conf');
+    const made = await stat('/etc/longshore');
+    t.strictSame(
+      [made.mode & 0o777, made.uid, made.gid],
+      [mode, 0, user?.gid],
+      'a folder that is there stays as it is',
+    );
+    await chmod('/etc/longshore', 0o755);
+  }
   t.equal(command('dpkg', '--verify', 'longshore'), '', 'no file is damaged');
 
   const db = await testDatabase(t);

@@ -27,10 +27,58 @@ export const COMMANDS: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'command-help',
+    promise:
+      'Help, completion, manual pages and the reference have every command, option, default and example, and fit on 80 columns.',
+    heldBy: [
+      {
+        file: 'test/bin/cli/help.test.ts',
+        test: 'a command shows its usage, every argument, every option with its default, and examples',
+      },
+      { file: 'test/bin/cli/help.test.ts', test: 'every line fits on a terminal of 80 columns' },
+      {
+        file: 'test/bin/commands/completion.test.ts',
+        test: 'every option of every command is completed in every shell',
+      },
+      { file: 'test/bin/build/man-pages.test.ts', test: 'the program, every command and every group has a page' },
+      {
+        file: 'test/bin/build/command-reference.test.ts',
+        test: 'docs/commands.md is up to date; npm run docs:commands writes it',
+      },
+    ],
+  },
+  {
+    id: 'package-pages',
+    promise: 'The Debian package has manual pages, completion, alert rules, and pages whose links work offline.',
+    heldBy: [
+      {
+        file: 'test/bin/build/package-files.test.ts',
+        test: 'every link of every page leads to a file of the package, and to a heading of it',
+      },
+      { file: 'test/bin/build/package-files.test.ts', test: 'it has what operators look for, where they look for it' },
+      {
+        file: 'test/binary/debian-package.test.ts',
+        test: 'lintian has nothing to say that is not overridden with a reason',
+      },
+    ],
+  },
+  {
+    id: 'launcher',
+    promise: 'A checkout starts in any folder, and says what to do if Node.js is missing or too old.',
+    heldBy: [
+      { file: 'test/bin/longshore.test.ts', test: 'it starts in any folder, and through a link' },
+      {
+        file: 'test/bin/longshore.test.ts',
+        test: 'a Node.js that is too old is a sentence: what is needed, what was found, what to do',
+      },
+    ],
+  },
+  {
     id: 'exit-codes',
     promise: 'Commands end with the documented exit codes, and an error says what to do next.',
     heldBy: [
       { file: 'test/e2e/command-line.test.ts', test: 'docs/operate.md has every exit code, and each is met' },
+      { file: 'test/e2e/command-line.test.ts', test: 'a server that cannot answer at the moment is unreachable' },
       { file: 'test/e2e/command-line.test.ts', test: 'what to do next is said to users and administrators alike' },
     ],
   },

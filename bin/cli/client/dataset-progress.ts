@@ -91,8 +91,8 @@ const LONGEST_PAUSE_MS = 1_000;
 const PATIENCE_MS = 30_000;
 
 /**
- * Polls (every 50 ms to 1 s) and reports every change. Resolves with the ending. Rejects when the server returns an error,
- * never responded, or did not respond for 30 s.
+ * Polls (every 50 ms to 1 s) and reports every change. Resolves with the ending. Rejects when the server returns an error, never
+ * responded, or was unavailable for 30 s: it did not respond, or answered 502, 503 or 504.
  */
 export async function watchDataset(
   client: Pick<InstallerClient, 'show'>,
