@@ -7,7 +7,7 @@ import { chmod, chown, copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { fetch } from 'undici';
+import { request } from 'undici';
 import { testDatabase } from '../support/database.ts';
 import { ROOT } from '../support/longshore.ts';
 import { freePort } from '../support/ports.ts';
@@ -211,7 +211,13 @@ t.test('the package is installed, run, upgraded, removed and purged', { timeout:
   const options = { env: { ...process.env, ...env } };
   execFileSync('longshore', ['migrate', '--config', CONFIG], { ...options, stdio: 'ignore' });
   execFileSync('longshore', ['migrate-target', 'AlphaDB', '--config', CONFIG], { ...options, stdio: 'ignore' });
-  const ready = async (): Promise<number> => (await fetch(`http://127.0.0.1:${env.LONGSHORE_PORT}/ready`)).status;
+  // A connection of its own: the server has closed an idle one after this process was blocked by dpkg.
+  const ready = async (): Promise<number> => {
+    const url = `http://127.0.0.1:${env.LONGSHORE_PORT}/ready`;
+    const { statusCode, body } = await request(url, { reset: true });
+    await body.dump();
+    return statusCode;
+  };
 
   const service = await startUnit(t, dir, env);
   t.equal(await ready(), 200);
