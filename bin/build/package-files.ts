@@ -57,7 +57,8 @@ export function packageFiles(root: string, edition: PackageEdition): readonly Pa
   const samples = globSync(SAMPLES, { cwd: root }).map((from) => ({ from, to: `${DOC}/${from}` }));
   const pages = globSync(PAGES, { cwd: root }).map((from) => ({ from, to: `${DOC}/${from}` }));
   const places = new Map([...copies, ...samples, ...pages].map(({ from, to }) => [from, to]));
-  for (const [from, to] of Object.entries(RENAMED)) places.set(from, to);
+  // Folders have a place, too: pages link to them.
+  for (const [from, to] of Object.entries({ ...AS_THEY_ARE, ...RENAMED })) places.set(from, to);
   const page = (from: string, to: string): string =>
     linkedWithin(readFileSync(join(root, from), 'utf8'), from, to, places);
   const upgrading = `${DOC}/UPGRADING.md`;

@@ -20,6 +20,9 @@ const textOf = (to: string): string => {
   return typeof file.content === 'string' ? file.content : gunzipSync(file.content).toString();
 };
 
+/** A file, or a folder with files. */
+const isThere = (place: string): boolean => at.has(place) || files.some(({ to }) => to.startsWith(`${place}/`));
+
 t.test('every link of every page leads to a file of the package, and to a heading of it', async (t) => {
   const pages = files.map(({ to }) => to).filter((to) => to.endsWith('.md'));
   t.ok(pages.length > 20);
@@ -29,11 +32,17 @@ t.test('every link of every page leads to a file of the package, and to a headin
       .filter((target) => {
         const [path = '', anchor] = target.split('#');
         const place = path === '' ? page : posix.join(posix.dirname(page), path);
-        return !at.has(place) || (anchor !== undefined && !anchors(textOf(place)).includes(anchor));
+        return !isThere(place) || (anchor !== undefined && !anchors(textOf(place)).includes(anchor));
       })
       .map((target) => `${page}: ${target}`),
   );
   t.strictSame(dead, []);
+});
+
+t.test('the page about metrics leads to the alert rules and to the dashboard', async (t) => {
+  const found = links({ file: '', text: textOf('usr/share/doc/longshore/docs/metrics.md') });
+  for (const place of ['prometheus', 'grafana/longshore.json'])
+    t.ok(found.includes(`../../../longshore/${place}`), place);
 });
 
 t.test('links are adapted to the package, and become text where nothing is behind them', async (t) => {
