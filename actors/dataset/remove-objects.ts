@@ -7,7 +7,7 @@ import {
   type ObjectKey,
   parseKey,
 } from '../../engine/model/object-key.ts';
-import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { ObjectStore, RemoveOptions } from '../../engine/ports/object-store.ts';
 
 const BATCH = 500;
 
@@ -26,16 +26,21 @@ export async function removeListed(
   await removeAll(store, meant(), signal);
 }
 
+interface Removal extends RemoveOptions {
+  /** Objects that are removed after all others, in this order. */
+  readonly last: readonly DatasetObject[];
+  /** What stays; default nothing. */
+  readonly keeps?: (key: ObjectKey) => boolean;
+}
+
 /**
- * Removes everything below the dataset's prefix, including unknown keys, except what `keeps` accepts. A crash may interrupt it
+ * Removes everything below the dataset's prefix, including unknown keys, except what is to stay. A crash may interrupt it
  * anywhere: the objects that show that there is something to remove are removed last.
- * @param last objects that are removed after all others, in this order
  */
 export async function removeObjects(
   store: Store,
   at: DatasetAddress,
-  last: readonly DatasetObject[],
-  keeps: (key: ObjectKey) => boolean,
+  { last, keeps = () => false, ...options }: Removal,
   signal: AbortSignal,
 ): Promise<void> {
   const inOrder = async function* (): AsyncGenerator<string> {
@@ -49,16 +54,21 @@ export async function removeObjects(
     }
     yield* last.flatMap((object) => later.get(object) ?? []);
   };
-  await removeAll(store, inOrder(), signal);
+  await removeAll(store, inOrder(), signal, options);
 }
 
-async function removeAll(store: Store, all: AsyncIterable<string>, signal: AbortSignal): Promise<void> {
+async function removeAll(
+  store: Store,
+  all: AsyncIterable<string>,
+  signal: AbortSignal,
+  options?: RemoveOptions,
+): Promise<void> {
   let keys: string[] = [];
   for await (const key of all) {
     keys.push(key);
     if (keys.length < BATCH) continue;
-    await store.remove(keys, signal);
+    await store.remove(keys, signal, options);
     keys = [];
   }
-  if (keys.length > 0) await store.remove(keys, signal);
+  if (keys.length > 0) await store.remove(keys, signal, options);
 }

@@ -71,7 +71,9 @@ export class HardDeleteLane implements JobHandler {
     if (record && !isDeleted(record.state))
       await catalog.write(job.dataset, job.lease, [{ set: 'state', state: 'deleting' }], signal);
     await this.#purge(job, record, signal);
-    await removeObjects(store, job, ['vdi-meta.json', 'revised-flag', 'delete-flag'], () => false, signal);
+    // Nothing follows from it but this job.
+    const last = ['vdi-meta.json', 'revised-flag', 'delete-flag'] as const;
+    await removeObjects(store, job, { last, handedOver: true }, signal);
     await catalog.remove(job.dataset, job.lease, signal);
     this.#log('info', job, 'dataset removed');
   }
@@ -82,7 +84,7 @@ export class HardDeleteLane implements JobHandler {
     const files = (['installFiles', 'documentFiles'] as const).map((set) => ({ set, files: [] }));
     await catalog.write(job.dataset, job.lease, [...files, { set: 'trimmed' }], signal);
     // As long as this object exists, the revision counts as not trimmed.
-    await removeObjects(store, job, ['install-ready.zip'], isHistory, signal);
+    await removeObjects(store, job, { last: ['install-ready.zip'], keeps: isHistory }, signal);
     this.#log('info', job, 'superseded revision trimmed');
   }
 

@@ -50,6 +50,14 @@ export interface PutOptions {
   readonly durable?: false;
 }
 
+export interface RemoveOptions {
+  /**
+   * The caller itself does what follows from the removal, in a job that is repeated until all of it is done. A store that can
+   * leave its announcements out does so; S3 announces every change.
+   */
+  readonly handedOver?: true;
+}
+
 /** An object to store. */
 export interface NewObject {
   readonly key: string;
@@ -123,7 +131,7 @@ export interface ObjectStore {
     signal: AbortSignal,
   ): AsyncIterable<readonly ObjectInfo[]>;
   /** Removes in the given order; absent keys are ignored. */
-  remove(keys: readonly string[], signal: AbortSignal): Promise<void>;
+  remove(keys: readonly string[], signal: AbortSignal, options?: RemoveOptions): Promise<void>;
   /**
    * Removes leftovers, of which nobody has to hear: as {@link remove}, but a power failure may bring them back, and a store that
    * can leave the announcement out does so. Reconciliation removes what came back.

@@ -135,6 +135,12 @@ export function objectStoreConformance(name: string, open: (t: Test) => Promise<
       t.strictSame(await contents(store), { '1/a/raw/x': 'x', '1/a/y': 'y', '1/a/z': 'z' });
     });
 
+    fact('removes what is handed over like everything else', async (t, { store }) => {
+      for (const key of ['1/a/x', '1/a/y']) await store.put(key, Buffer.from('x'), {}, signal);
+      await store.remove(['1/a/x', '1/a/absent'], signal, { handedOver: true });
+      t.strictSame(await contents(store), { '1/a/y': 'x' });
+    });
+
     fact('tells the same of an object by put, head, get and list', async (t, { store }) => {
       const put = await store.put('1/a/x', Buffer.from('hello'), {}, signal);
       t.match(put, { key: '1/a/x', size: 5, etag: /^[A-Za-z0-9-]+$/, modified: Date });

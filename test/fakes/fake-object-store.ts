@@ -13,6 +13,7 @@ import type {
   OpenObject,
   PutAllOptions,
   PutOptions,
+  RemoveOptions,
 } from '../../engine/ports/object-store.ts';
 import { rejected, transient } from '../../engine/runtime/failure.ts';
 
@@ -118,11 +119,12 @@ export class FakeObjectStore implements ObjectStore {
     yield* inPages(this.list(...args));
   }
 
-  async remove(keys: readonly string[], signal: AbortSignal): Promise<void> {
+  async remove(keys: readonly string[], signal: AbortSignal, { handedOver }: RemoveOptions = {}): Promise<void> {
     for (const key of keys) {
       this.onCall('remove', key);
       signal.throwIfAborted();
-      if (this.#objects.delete(key)) this.changes.push({ kind: 'removed', key });
+      if (this.#objects.delete(key) && !(this.honorsHandOver && handedOver))
+        this.changes.push({ kind: 'removed', key });
     }
   }
 

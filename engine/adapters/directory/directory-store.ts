@@ -18,6 +18,7 @@ import type {
   ObjectStore,
   PutAllOptions,
   PutOptions,
+  RemoveOptions,
 } from '../../ports/object-store.ts';
 import { defect, messageOf, transient } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
@@ -105,10 +106,12 @@ export class DirectoryStore extends DirectoryReader implements ObjectStore {
     }
   }
 
-  async remove(keys: readonly string[], signal: AbortSignal): Promise<void> {
+  async remove(keys: readonly string[], signal: AbortSignal, { handedOver }: RemoveOptions = {}): Promise<void> {
+    const { announces = () => true, honorsHandOver = false } = this.#options;
+    const isAnnounced = handedOver && honorsHandOver ? () => false : announces;
     const unique = [...new Set(keys)];
     for (let i = 0; i < unique.length; i += REMOVE_BATCH)
-      await this.#removeBatch(unique.slice(i, i + REMOVE_BATCH), signal);
+      await this.#removeBatch(unique.slice(i, i + REMOVE_BATCH), isAnnounced, signal);
   }
 
   async discard(keys: readonly string[], signal: AbortSignal): Promise<void> {
@@ -183,9 +186,12 @@ export class DirectoryStore extends DirectoryReader implements ObjectStore {
     await this.#tell(entries, []);
   }
 
-  async #removeBatch(keys: readonly string[], signal: AbortSignal): Promise<void> {
+  async #removeBatch(
+    keys: readonly string[],
+    announces: (change: ObjectChange) => boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
     signal.throwIfAborted();
-    const { announces = () => true } = this.#options;
     const present: string[] = [];
     const found: JournalEntry[] = [];
     for (const key of keys) {

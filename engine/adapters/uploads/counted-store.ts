@@ -13,6 +13,7 @@ import type {
   ObjectStore,
   PutAllOptions,
   PutOptions,
+  RemoveOptions,
   StoredObject,
 } from '../../ports/object-store.ts';
 import type { HeldObject, KeptObject, SettledObject, StoredBytes } from '../../ports/storage-room.ts';
@@ -74,8 +75,8 @@ export class CountedStore implements ObjectStore {
     }
   }
 
-  remove(keys: readonly string[], signal: AbortSignal): Promise<void> {
-    return this.#removeCounted(keys, () => this.#store.remove(keys, signal), signal);
+  remove(keys: readonly string[], signal: AbortSignal, options?: RemoveOptions): Promise<void> {
+    return this.#removeCounted(keys, () => this.#store.remove(keys, signal, options), signal);
   }
 
   discard(keys: readonly string[], signal: AbortSignal): Promise<void> {

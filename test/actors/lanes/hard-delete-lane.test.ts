@@ -72,6 +72,19 @@ t.test('a dataset that is pruned is gone everywhere, its metadata and flags last
   );
 });
 
+t.test('no other job follows where the store leaves the announcements of what is handed over out', async (t) => {
+  const { world, at } = await installedWorld(t);
+  await put(world, objectKey(at, 'delete-flag'));
+  await world.finish();
+  world.store.honorsHandOver = true;
+  const before = world.store.changes.length;
+  setState(world, at, 'pruning');
+  ask(world, at, 'pruner');
+  t.same(await world.run('hardDelete'), DONE);
+  t.same(world.store.changes.slice(before), []);
+  t.same(await traces(world, at), NOTHING);
+});
+
 t.test('what is still installed is uninstalled first', async (t) => {
   const { world, at } = await installedWorld(t);
   const calls = world.calls.length;

@@ -162,6 +162,22 @@ t.test('the journal hears nothing of what is handed over, where that is honored'
   t.strictSame(two.journal.delivered, ['1/a/w', '1/a/first', '1/a/x', '1/a/z'].map(created));
 });
 
+t.test('the journal hears nothing of a removal that is handed over, where that is honored', async (t) => {
+  const [one, two] = [await setup(t, { honorsHandOver: true }), await setup(t)];
+  for (const { store, journal, path } of [one, two]) {
+    await store.putAll(THREE, {}, signal);
+    journal.delivered.splice(0);
+    await store.remove(['1/a/x', '1/a/first', '1/a/z'], signal, { handedOver: true });
+    t.strictSame(await readdir(join(path, 'objects')), []);
+    t.strictSame(journal.pending, []);
+  }
+  t.strictSame(one.journal.delivered, []);
+  t.strictSame(
+    two.journal.delivered,
+    ['1/a/x', '1/a/first', '1/a/z'].map((key) => ({ kind: 'removed', key })),
+  );
+});
+
 t.test('the journal hears nothing of what is discarded', async (t) => {
   const { store, journal, path } = await setup(t);
   await store.putAll(THREE, {}, signal);
