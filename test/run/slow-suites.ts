@@ -92,7 +92,7 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
   {
     name: 'memory',
     run: 'npm run --silent test:memory',
-    seconds: 100,
+    seconds: 150,
     touchedBy: ['engine/archive/', 'http/kernel/bodies/multipart', 'http/kernel/answers/download', 'actors/tasks/'],
   },
   {
@@ -140,7 +140,7 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
   {
     name: 'binary',
     run: 'npm run --silent test:binary',
-    seconds: 359,
+    seconds: 430,
     touchedBy: ['bin/build/', 'package', 'config/deploy/', 'test/binary/'],
   },
   {
@@ -163,10 +163,21 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
   },
   {
     name: 'full stack',
-    run: stack('doctor', 'first-plugin', 'full-stack', 'listeners', 'migrating', 'postgres-tls', 'proxy', 'slapd'),
-    seconds: 145,
+    run: stack(
+      'config-init',
+      'doctor',
+      'first-plugin',
+      'full-stack',
+      'listeners',
+      'migrating',
+      'postgres-tls',
+      'proxy',
+      'slapd',
+    ),
+    seconds: 175,
     touchedBy: [
       'bin/compose/',
+      'bin/cli/config-init/',
       'bin/cli/doctor/',
       'config/samples/',
       'docs/migrating',

@@ -145,7 +145,7 @@ t.test('attempts are counted for a target alone', async (t) => {
 t.test('a target that is away does not hold back the first install on the others', async (t) => {
   const { world, at } = await worldBefore(t, 'import');
   const writing = targetAway(world, PLASMO, ['write']);
-  const reading = targetAway(world, PLASMO, ['state']);
+  const reading = targetAway(world, PLASMO, ['state', 'begin']);
   writing.reason = reading.reason = transient('PlasmoSite refused', { unreachable: true });
   await world.run('import');
   t.same(await world.run('updateMeta'), { kind: 'done' });
