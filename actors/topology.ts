@@ -7,12 +7,15 @@
 //   upload sweep   removes what crashed processes left
 //   preemption     preempts jobs of a dataset that waits to be deleted
 //   queue metrics  how many jobs wait, and how long
+//   job cancels    orders of operators to end a running job
+//   pauses         what operators have paused; before the lanes
 
 import type { Lane } from '../engine/jobs/lane.ts';
 import type { DataTypes } from '../engine/model/data-types.ts';
 import type { EventLaneName, LaneName } from '../engine/model/event.ts';
 import type { Catalog } from '../engine/ports/catalog.ts';
 import type { ChangeQueue, EventLog } from '../engine/ports/event-log.ts';
+import type { JobCancels } from '../engine/ports/job-cancels.ts';
 import type { ClaimedJob, JobOutcome, Jobs, Leases } from '../engine/ports/jobs.ts';
 import type { ObjectStore } from '../engine/ports/object-store.ts';
 import type { DiskRoom } from '../engine/ports/storage-room.ts';
@@ -29,6 +32,7 @@ import { DaemonLeaders } from './daemons/leadership.ts';
 import { sweepUploads } from './daemons/sweeps.ts';
 import type { InstallTargets } from './dataset/site-targets.ts';
 import { type LaneChannels, Pump, type PumpOptions, routeEvents, takeEvents } from './events/event-router.ts';
+import { Cancellations } from './jobs/cancellations.ts';
 import type { Receiver } from './jobs/hand-over.ts';
 import type { JobHandler } from './jobs/job-handler.ts';
 import { jobLane, type LaneTunings, laneBounds } from './jobs/job-lane.ts';
@@ -42,6 +46,7 @@ import { SharingLane } from './lanes/sharing-lane.ts';
 import { SoftDeleteLane } from './lanes/soft-delete-lane.ts';
 import { UpdateMetaLane } from './lanes/update-meta-lane.ts';
 import { UploadLane, type UploadLimits } from './lanes/upload-lane.ts';
+import { pausableTargets, pausableTasks, pausableTypes, type WorkPauses } from './pauses/paused-work.ts';
 import type { ReceivedFiles } from './plugin-host/received-files.ts';
 import type { PluginBreakers } from './plugins/plugin-breakers.ts';
 import { roomFirst, withinHost } from './plugins/room-first.ts';
@@ -72,6 +77,10 @@ interface TopologyOptions {
   readonly targets: InstallTargets;
   readonly tasks: TaskRunner;
   readonly breakers: PluginBreakers;
+  /** What operators have paused. Undefined = nothing can be paused. */
+  readonly pauses?: WorkPauses & { readonly spec: () => ChildSpec };
+  /** Orders to cancel running jobs. Undefined = there are none. */
+  readonly cancels?: Pick<JobCancels, 'watch'>;
   /** Undefined = free disk space is not checked. */
   readonly room?: DiskRoom;
   /** Plugins whose host runs in this process, and how many of their scripts it runs at a time. */
@@ -108,16 +117,19 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
   // Waiting for the process's own host is not waiting for the plugin, so it comes before the breakers and their timers.
   const called = withinHost(breakers.guard(options.tasks), plugins, scripts);
   const tasks = options.room ? roomFirst(called, options.room) : called;
+  const blocked = options.pauses ? pausableTypes(breakers, options.types, options.pauses.inForce) : breakers;
   const lanes = new Map<RunningLane, Lane<ClaimedJob, JobOutcome>>();
   const receivers = new Map<LaneName, Receiver>();
   const holders = RUNNING_LANES.map((name) => ({
     held: () => lanes.get(name)?.held() ?? [],
+    isWaiting: (id: number) => lanes.get(name)?.isWaiting(id) ?? false,
     abortJob: (id: number, reason: Error) => lanes.get(name)?.abortJob(id, reason) ?? false,
   }));
   options.tuning.watch((tuning) => {
     for (const [name, lane] of lanes) lane.resize(laneBounds(tuning[name]));
   });
   const renewer = new LeaseRenewer(options.leases, holders, clock, log);
+  const cancellations = new Cancellations(holders, log);
   const leads = new DaemonLeaders(options.leases, clock, log);
   options.onGap?.(() => {
     renewer.renewSoon();
@@ -127,15 +139,21 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
     name,
     create: () => new Pump({ name, clock, log, consume, ...(until ? { until } : {}) }),
   });
+  const cancelling = (cancels: Pick<JobCancels, 'watch'>): ChildSpec =>
+    pump('jobCancels', (signal) => cancellations.listen(cancels, signal), 'stop');
   return [
     // Through the quiet phase too: jobs that run on until the stop keep their leases.
     pump('leaseRenewer', (signal) => renewer.run(signal), 'stop'),
+    // Running jobs can be cancelled until the stop.
+    ...(options.cancels ? [cancelling(options.cancels)] : []),
+    // Before the lanes, which look at the pauses before they claim.
+    ...(options.pauses ? [options.pauses.spec()] : []),
     ...laneHandlers({ ...options, tasks }).map((handler): ChildSpec => {
       const name: RunningLane = handler.lane;
       const create = (): Child => {
         const calls = !PAST_PLUGINS.includes(name);
-        const own = { tuning: options.tuning.current[name], breakers: calls ? breakers : undefined, away: breakers };
-        const lane = jobLane({ ...options, ...own, receivers, handler });
+        const own = { tuning: options.tuning.current[name], breakers: calls ? blocked : undefined, away: blocked };
+        const lane = jobLane({ ...options, ...own, receivers, cancellations, handler });
         lanes.set(name, lane);
         return lane;
       };
@@ -163,6 +181,8 @@ const eventLanes = (): readonly EventLaneName[] => RUNNING_LANES.filter((lane) =
 export function laneHandlers(
   options: Omit<
     TopologyOptions,
+    | 'pauses'
+    | 'cancels'
     | 'leases'
     | 'changes'
     | 'events'
@@ -173,18 +193,23 @@ export function laneHandlers(
     | 'onGap'
     | 'metrics'
     | 'breakers'
-  >,
+  > & { readonly pauses?: WorkPauses | undefined },
 ): readonly JobHandler[] {
-  const { types, scratch, tuning } = options;
+  const { types, scratch, tuning, pauses } = options;
   const { updateMeta, install } = tuning.current;
+  const onTargets = (lane: LaneName) =>
+    pauses ? { ...options, targets: pausableTargets(options.targets, lane, pauses) } : options;
+  // These may be claimed while a plugin is paused.
+  const uninstalling = (lane: LaneName) =>
+    pauses ? { ...onTargets(lane), tasks: pausableTasks(options.tasks, lane, pauses) } : options;
   const handlers: Readonly<Record<LaneName, JobHandler>> = {
     upload: new UploadLane(options, types, options.uploadLimits, scratch),
     import: new ImportLane(options, types, scratch),
-    updateMeta: new UpdateMetaLane(options, types, updateMeta.retry),
-    install: new InstallLane(options, types, { data: install.retry, meta: updateMeta.retry }),
-    sharing: new SharingLane(options),
-    softDelete: new SoftDeleteLane(options, types),
-    hardDelete: new HardDeleteLane(options, types),
+    updateMeta: new UpdateMetaLane(onTargets('updateMeta'), types, updateMeta.retry),
+    install: new InstallLane(onTargets('install'), types, { data: install.retry, meta: updateMeta.retry }),
+    sharing: new SharingLane(onTargets('sharing')),
+    softDelete: new SoftDeleteLane(uninstalling('softDelete'), types),
+    hardDelete: new HardDeleteLane(uninstalling('hardDelete'), types),
     reconciliation: new ReconciliationLane(options, types),
   };
   return Object.values(handlers);

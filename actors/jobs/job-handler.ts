@@ -5,6 +5,7 @@ import type { LaneName } from '../../engine/model/event.ts';
 import { type ClaimedJob, CRASHES_ALONE, type JobOutcome } from '../../engine/ports/jobs.ts';
 import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import { afterFailure, attemptsFor, type Random, type RetryPolicy } from '../../engine/runtime/retry.ts';
+import { Paused } from '../pauses/paused-work.ts';
 
 /** Of an attempt that failed: the job is retried, or dead. */
 export type FailedOutcome = JobOutcome & { readonly kind: 'retry' | 'dead' };
@@ -40,6 +41,8 @@ export function decideOutcome(error: unknown, job: AttemptedJob, policy: RetryPo
     case 'defect':
       return { kind: 'dead', failure: kind, message };
     case 'transient': {
+      // It need not check often: when the pause is over, it is due at once.
+      if (error instanceof Paused) return { kind: 'retry', delayMs: policy.maxMs, message, countsAttempt: false };
       const next = afterFailure(policy, job.attempts, error, random);
       if (next.kind === 'give-up') return { kind: 'dead', failure: 'transient', message };
       const { delayMs, countsAttempt } = next;

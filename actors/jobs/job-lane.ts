@@ -2,15 +2,17 @@
 
 import { Lane } from '../../engine/jobs/lane.ts';
 import type { LaneBounds } from '../../engine/jobs/lane-options.ts';
-import type { DataTypes } from '../../engine/model/data-types.ts';
+import { type DataTypes, typeKey } from '../../engine/model/data-types.ts';
 import type { LaneName } from '../../engine/model/event.ts';
 import { traceIdOf } from '../../engine/model/traceparent.ts';
 import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
-import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
+import { Cancelled, kindOf, messageOf, transient } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Random, RetryPolicy } from '../../engine/runtime/retry.ts';
-import type { Clock } from '../../engine/runtime/time.ts';
+import { type Clock, deadline } from '../../engine/runtime/time.ts';
+import { Paused, pausableSource, type WorkPauses } from '../pauses/paused-work.ts';
+import type { Cancellations } from './cancellations.ts';
 import type { Receiver } from './hand-over.ts';
 import { decideOutcome, type FailedOutcome, type JobHandler } from './job-handler.ts';
 import { type BlockedTypes, JobSource } from './job-source.ts';
@@ -38,6 +40,10 @@ interface JobLaneOptions {
   readonly away?: Pick<BlockedTypes, 'blockedTypes'>;
   /** The lanes of this process, to which this one is added: they hand jobs over to each other. Default: alone. */
   readonly receivers?: Map<LaneName, Receiver>;
+  /** What operators have paused. Default: nothing can be paused. */
+  readonly pauses?: Pick<WorkPauses, 'inForce'> | undefined;
+  /** Jobs that operators have cancelled before they started. Default: none can be cancelled. */
+  readonly cancellations?: Pick<Cancellations, 'taken'> | undefined;
   readonly tuning: LaneTuning;
   readonly clock: Clock;
   readonly log: Logger;
@@ -49,7 +55,7 @@ interface JobLaneOptions {
 const POLL_MS = 5_000;
 
 export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
-  const { handler, jobs, types, breakers, away, receivers, tuning } = options;
+  const { handler, jobs, types, breakers, away, receivers, tuning, pauses } = options;
   const source = new JobSource({
     lane: handler.lane,
     jobs,
@@ -59,7 +65,8 @@ export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
     ...(receivers ? { receivers } : {}),
     claimant: () => lane,
   });
-  receivers?.set(handler.lane, source);
+  const isLanePaused = (): boolean => pauses?.inForce.find('lane', handler.lane) !== undefined;
+  receivers?.set(handler.lane, { reserve: (like) => (isLanePaused() ? undefined : source.reserve(like)) });
   const lane: Lane<ClaimedJob, JobOutcome> = new Lane<ClaimedJob, JobOutcome>({
     name: handler.lane,
     clock: options.clock,
@@ -67,10 +74,15 @@ export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
     metrics: options.metrics,
     ...laneBounds(tuning),
     pollMs: POLL_MS,
-    source,
-    run: (job, signal) => runJob(job, options, signal),
+    source: pauses ? pausableSource(source, isLanePaused, (wake) => pauses.inForce.watch(wake)) : source,
+    // A job that was claimed before the pause, and has not started, keeps its place in the queue.
+    run: async (job, signal) => {
+      if (isPaused(job, options)) return REQUEUE;
+      const cancelled = options.cancellations?.taken(job);
+      return cancelled ? endCancelled(job, cancelled, options, options.log) : runJob(job, options, signal);
+    },
     settle: (error, job) => decideOutcome(error, job, tuning.retry, options.random),
-    abandon: () => ({ kind: 'requeue', crashed: false }),
+    abandon: () => REQUEUE,
     accepts: (job) => job.lane === handler.lane,
     idOf: (job) => job.id,
     tenantOf: (job) => job.owner,
@@ -79,10 +91,23 @@ export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
   return lane;
 }
 
+const REQUEUE: JobOutcome = { kind: 'requeue', crashed: false };
+
+/** The lane is paused or, in a lane that waits for plugins, the plugin of the job's type. */
+function isPaused({ lane, type }: ClaimedJob, { pauses, breakers, types }: JobLaneOptions): boolean {
+  if (!pauses) return false;
+  if (pauses.inForce.find('lane', lane)) return true;
+  const plugin = types.all().find((one) => typeKey(one) === type)?.plugin;
+  return breakers !== undefined && plugin !== undefined && pauses.inForce.find('plugin', plugin) !== undefined;
+}
+
 /** Runs a job and returns its outcome. A failure has been reported to the owner by then. Never rejects. */
 export async function runJob(
   job: ClaimedJob,
-  options: Omit<JobLaneOptions, 'jobs' | 'types' | 'breakers' | 'away' | 'receivers' | 'metrics'>,
+  options: Omit<
+    JobLaneOptions,
+    'jobs' | 'types' | 'breakers' | 'away' | 'receivers' | 'pauses' | 'cancellations' | 'metrics'
+  >,
   signal: AbortSignal,
 ): Promise<JobOutcome> {
   const { handler, tuning, clock } = options;
@@ -98,9 +123,14 @@ export async function runJob(
     const log = options.log.child(about);
     // If the signal aborted, its reason counts, whatever error the handler threw because of it.
     const error: unknown = signal.aborted ? signal.reason : thrown;
+    if (error instanceof Cancelled) return await endCancelled(job, error, options, log);
     const outcome = decideOutcome(error, job, tuning.retry, options.random);
     if (outcome.kind !== 'retry' && outcome.kind !== 'dead') {
       log.info({ ms: clock.now() - begun, reason: messageOf(error) }, 'job returned to the queue');
+      return outcome;
+    }
+    if (error instanceof Paused) {
+      log.info({ ms: clock.now() - begun, reason: messageOf(error) }, 'job waits for the end of a pause');
       return outcome;
     }
     const level = kindOf(error) === 'defect' ? 'error' : 'warn';
@@ -110,6 +140,30 @@ export async function runJob(
     );
     return await reported(job, outcome, options, log, signal);
   }
+}
+
+/** For the owner, who does not read who has cancelled it. */
+const STOPPED = 'an operator stopped this step; it is not repeated by itself';
+const REPORT_MS = 10_000;
+
+/** A cancelled job is dead even if its owner cannot be told: it must not run again by itself. */
+async function endCancelled(
+  job: ClaimedJob,
+  { message }: Cancelled,
+  { handler, clock }: Pick<JobLaneOptions, 'handler' | 'clock'>,
+  log: Logger,
+): Promise<JobOutcome> {
+  const about = { lane: job.lane, dataset: job.dataset, owner: job.owner, event: job.eventId };
+  log.info({ ...about, job: job.id, reason: message }, 'job cancelled by an operator');
+  // The job's own signal has aborted.
+  using limit = deadline(clock, REPORT_MS, undefined, () => transient(`no response within ${REPORT_MS} ms`));
+  try {
+    // To the owner it is an end that neither the data nor the owner has caused.
+    await handler.report(job, { kind: 'dead', failure: 'transient', message: STOPPED }, limit.signal);
+  } catch (error) {
+    log.warn({ ...about, err: messageOf(error) }, 'the outcome of a job could not be reported');
+  }
+  return { kind: 'dead', failure: 'rejected', message };
 }
 
 /** Resolves with the outcome once it is reported. If the report fails, the job is retried, and reports then. */
@@ -131,4 +185,4 @@ async function reported(
 }
 
 const decideIfAborted = (error: unknown, outcome: JobOutcome): JobOutcome =>
-  kindOf(error) === 'aborted' ? { kind: 'requeue', crashed: false } : outcome;
+  kindOf(error) === 'aborted' ? REQUEUE : outcome;

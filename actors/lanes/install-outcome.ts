@@ -10,10 +10,12 @@ import type { StepResult } from './install-step.ts';
 
 /** Done when every step is over. Otherwise retries when the first waiting step is due. Steps count their own attempts. */
 export function nextTry(results: readonly (StepResult | undefined)[], nowMs: number): JobOutcome {
-  const waiting = results.flatMap((result) => (result?.kind === 'waiting' ? [result.untilMs] : []));
+  const waiting = results.filter((result) => result?.kind === 'waiting');
   if (waiting.length === 0) return DONE;
-  const delayMs = Math.max(0, Math.min(...waiting) - nowMs);
-  return { kind: 'retry', delayMs, message: 'waiting for install targets', countsAttempt: false };
+  const delayMs = Math.max(0, Math.min(...waiting.map(({ untilMs }) => untilMs)) - nowMs);
+  const reasons = new Set(waiting.flatMap(({ why }) => why ?? []));
+  const message = reasons.size > 0 ? [...reasons].join('; ') : 'waiting for install targets';
+  return { kind: 'retry', delayMs, message, countsAttempt: false };
 }
 
 /**

@@ -21,12 +21,13 @@ import type { Catalog, CatalogChange, InstallAttempt, ObjectVersion } from '../.
 import type { ControlDocument, ControlMessage, InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob } from '../../engine/ports/jobs.ts';
 import type { InstallReply } from '../../engine/ports/plugin-client.ts';
-import { Failure, kindOf, publicMessage, publicOutcome } from '../../engine/runtime/failure.ts';
+import { Failure, kindOf, messageOf, publicMessage, publicOutcome } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { RetryPolicy } from '../../engine/runtime/retry.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { linesOf } from '../dataset/site-targets.ts';
 import { decideOutcome } from '../jobs/job-handler.ts';
+import { Paused } from '../pauses/paused-work.ts';
 import { pluginServerError } from '../plugins/plugin-breakers.ts';
 import { allMessages } from '../tasks/task-map.ts';
 
@@ -68,8 +69,8 @@ interface StepWrite {
 
 export type StepResult =
   | { readonly kind: 'over'; readonly status: InstallStatus }
-  /** Not due before this time, in milliseconds since 1970. */
-  | { readonly kind: 'waiting'; readonly untilMs: number };
+  /** Not due before this time, in milliseconds since 1970. `why` is for operators. */
+  | { readonly kind: 'waiting'; readonly untilMs: number; readonly why?: string };
 
 interface Answer {
   readonly status: InstallStatus;
@@ -124,6 +125,9 @@ export async function failStep(
   ports: StepPorts,
   signal: AbortSignal,
 ): Promise<StepResult> {
+  // It is no failure of the step. When the pause is over, the job is due at once.
+  if (error instanceof Paused)
+    return { kind: 'waiting', untilMs: ports.clock.now() + policy.maxMs, why: messageOf(error) };
   const attempt = attemptOf(step);
   const untilMs = waitsUntil(attempt, ports);
   if (untilMs !== undefined) return { kind: 'waiting', untilMs };

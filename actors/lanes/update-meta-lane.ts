@@ -30,6 +30,7 @@ import {
 } from '../dataset/site-targets.ts';
 import { readMetadata, type Stored } from '../dataset/stored-documents.ts';
 import { DONE, type FailedOutcome, type JobHandler } from '../jobs/job-handler.ts';
+import { Paused } from '../pauses/paused-work.ts';
 import { ensureRegistered } from '../reconciliation/reconcile-registration.ts';
 import type { TaskRunner } from '../tasks/task-map.ts';
 import { controlDocument, metaStep } from './install-meta.ts';
@@ -149,6 +150,7 @@ export class UpdateMetaLane implements JobHandler {
    * install on all the others, because an update runs before an install.
    */
   #passOver(job: ClaimedJob, target: InstallTarget, error: unknown): undefined {
+    if (error instanceof Paused) return;
     const about = { dataset: job.dataset, event: job.eventId, target: target.id };
     this.#ports.log.warn(
       { ...about, err: messageOf(error) },

@@ -11,12 +11,16 @@ import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import { afterFailure, type Random, RETRIES } from '../../engine/runtime/retry.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
+import { pausableSource } from '../pauses/paused-work.ts';
+import type { PausesInForce } from '../pauses/pauses-in-force.ts';
 import { oneLine, ReportFailure, withReason } from './formatter.ts';
 import type { ReportRun } from './report-run.ts';
 
 interface ReportLaneOptions {
   readonly queue: ReportQueue;
   readonly run: Pick<ReportRun, 'run'>;
+  /** What operators have paused. Default: nothing can be paused. */
+  readonly pauses?: Pick<PausesInForce, 'find' | 'watch'>;
   /** Jobs that wait in memory, and jobs processed at once. */
   readonly queueSize: number;
   readonly workerCount: number;
@@ -34,12 +38,17 @@ const POLL_MS = 5_000;
 
 export function reportLane(options: ReportLaneOptions): ReportLane {
   const { queue, clock, log, metrics, queueSize, workerCount } = options;
+  const isPaused = (): boolean => options.pauses?.find('lane', REPORT_LANE) !== undefined;
+  const source = new ReportSource({ queue, clock, claimant: () => lane });
   const lane: ReportLane = new Lane<ReportClaim, ReportOutcome>({
     name: REPORT_LANE,
     ...{ clock, log, metrics, queueSize, workerCount },
     pollMs: POLL_MS,
-    source: new ReportSource({ queue, clock, claimant: () => lane }),
-    run: (claim, signal) => runReport(claim, options, signal),
+    source: options.pauses
+      ? pausableSource(source, isPaused, (wake) => options.pauses?.watch(wake) ?? (() => {}))
+      : source,
+    // Claimed before the pause, and not started.
+    run: async (claim, signal) => (isPaused() ? again(clock, 0, false) : runReport(claim, options, signal)),
     settle: (error, claim) => outcomeOf(error, claim, options),
     abandon: () => again(options.clock, 0, false),
     idOf: ({ id }) => id,

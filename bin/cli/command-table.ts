@@ -6,6 +6,7 @@ import { COMPLETION, HELP, VERSION } from './tree/about.ts';
 import { AUDIT, JOBS, LOG_LEVEL, PRUNE, RECONCILE, RELOAD, RETRY, TOP } from './tree/administration.ts';
 import { DATASETS, UPLOAD, WATCH } from './tree/datasets.ts';
 import { ACCESS, CONFIG_GROUP, DOCTOR, MIGRATE, MIGRATE_TARGET, QUERY, TOKEN } from './tree/machine.ts';
+import { CANCEL, PAUSE, RESUME } from './tree/pauses.ts';
 import { PLUGIN, SERVE, UP } from './tree/servers.ts';
 
 export interface CommandSection {
@@ -23,6 +24,9 @@ export const SECTIONS: readonly CommandSection[] = [
       top: TOP,
       jobs: JOBS,
       retry: RETRY,
+      cancel: CANCEL,
+      pause: PAUSE,
+      resume: RESUME,
       reconcile: RECONCILE,
       prune: PRUNE,
       reload: RELOAD,

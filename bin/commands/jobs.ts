@@ -61,7 +61,7 @@ export const retry: Command = implement(RETRY, async ({ values, args: { job } },
   return EXIT.ok;
 });
 
-function jobId(text: string): number {
+export function jobId(text: string): number {
   const id = Number(text);
   if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(id))
     throw new UsageError(

@@ -9,15 +9,19 @@ import { auditRetention } from '../../actors/daemons/sweeps.ts';
 import { datasetMetrics } from '../../actors/jobs/queue-metrics.ts';
 import { Scratch } from '../../actors/jobs/scratch.ts';
 import type { UploadLimits } from '../../actors/lanes/upload-lane.ts';
+import { type PausableNames, PausesInForce } from '../../actors/pauses/pauses-in-force.ts';
 import { CallsInProgress } from '../../actors/plugin-host/calls-in-progress.ts';
 import { PluginBreakers } from '../../actors/plugins/plugin-breakers.ts';
+import { REPORT_LANE } from '../../actors/report/report-lane.ts';
 import { topology } from '../../actors/topology.ts';
 import type { Configuration } from '../../config/configuration.ts';
 import { PostgresGrantChanges, PostgresGrants } from '../../engine/adapters/access/user-datasets.ts';
 import { DiskFloor } from '../../engine/adapters/uploads/disk-floor.ts';
+import { LANES } from '../../engine/model/event.ts';
 import { NO_GRANT_CHANGES, NO_GRANTS } from '../../engine/ports/access-requests.ts';
 import type { ProcessSettings } from '../../engine/ports/process-control.ts';
 import type { ChildSpec } from '../../engine/runtime/actor.ts';
+import { MetricsHistory } from '../../engine/runtime/metrics-history.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
 import type { ChildStatus } from '../../engine/runtime/supervisor.ts';
 import { AuditTrail } from '../../http/kernel/pipeline/audit-trail.ts';
@@ -27,6 +31,7 @@ import { authSettings } from './front-end.ts';
 import { type Handler, handler } from './handler.ts';
 import { installerFrontEnd, partsCheck, pluginChecks, watchedDependencies } from './installer-front-end.ts';
 import type { LiveSettings } from './live-settings.ts';
+import { metricsHistory } from './metrics-history.ts';
 import { type CoreParts, dataTypes, openCore, urlUploads } from './open-core.ts';
 import { callingLocally, callsAtOnce, pluginHost, receivedFiles } from './plugin-host.ts';
 import { reportService } from './report-service.ts';
@@ -80,6 +85,15 @@ export async function compose(
   const data = threadData(configuration, parts.live);
   const threads = workerThreads(data, { clock, log, metrics });
   const breakers = new PluginBreakers(types, { clock, log, metrics });
+  const pausable: PausableNames = {
+    lane: [...LANES, ...(configuration.report ? [REPORT_LANE] : [])],
+    plugin: Object.keys(installer.plugins),
+    target: installer.installTargets.map(({ targetId }) => targetId),
+  };
+  const inForce = scope.use('pauses', new PausesInForce(core.pauses, pausable, { clock, log, metrics }));
+  // Read before anything claims.
+  await inForce.refresh(signal);
+  const history = new MetricsHistory();
   const scratch = new Scratch(join(parts.scratchDir, 'jobs'));
   await scratch.clear();
 
@@ -139,7 +153,7 @@ export async function compose(
     auth,
     {
       ...frontEndParts,
-      ...{ core, live: parts.live },
+      ...{ core, live: parts.live, pauses: inForce },
       zip: threads.archives.zip,
       env: parts.env,
       scratchDir: parts.scratchDir,
@@ -153,7 +167,10 @@ export async function compose(
     core,
     accessDb ? new PostgresGrants(accessDb) : NO_GRANTS,
     types,
-    { breakers, daemons, failedInstalls, settings: parts.settings, intervals: parts.live.daemonIntervals },
+    {
+      ...{ breakers, daemons, failedInstalls, settings: parts.settings, intervals: parts.live.daemonIntervals },
+      ...{ pauses: inForce, pausable, history },
+    },
     [...pluginChecks(data.plugins, breakers), partsCheck(() => statuses())],
     auth,
     frontEndParts,
@@ -182,6 +199,7 @@ export async function compose(
           : threads.tasks,
         breakers,
         received: host && receivedFiles(host.host, configuration, core.uncountedStore, log),
+        pauses: { inForce, waits: core.pauses, spec: () => inForce.spec() },
         hosted: configuration.pluginHost && { plugins: hosted, scripts: callsAtOnce(configuration.pluginHost) },
         types,
         room,
@@ -206,6 +224,7 @@ export async function compose(
             ...parts,
           }),
       },
+      metricsHistory(history, parts),
       { name: 'datasetMetrics', create: () => datasetMetrics({ reports: core.reports, ...parts }) },
       {
         name: 'auditRetention',

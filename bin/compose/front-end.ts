@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Configuration } from '../../config/configuration.ts';
 import type { Accounts } from '../../engine/ports/access-people.ts';
+import type { Pause } from '../../engine/ports/pauses.ts';
 import type { DiskRoom } from '../../engine/ports/storage-room.ts';
 import type { ChildSpec } from '../../engine/runtime/actor.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
@@ -51,6 +52,8 @@ interface FrontEndOptions {
   readonly routes: readonly Route[];
   readonly checks: readonly HealthCheck[];
   readonly auth: AuthSettings;
+  /** What operators have paused, for /health. */
+  readonly paused?: () => readonly Pause[];
 }
 
 export interface FrontEnd {
@@ -112,7 +115,7 @@ export async function frontEnd(
     opsRoutes({
       ...{ version: VERSION, ready: parts.ready },
       checks: [...options.checks, ...(parts.room ? [roomCheck(parts.room)] : [])],
-      ...{ threads: threadsHere, metrics, clock },
+      ...{ threads: threadsHere, metrics, clock, paused: options.paused },
     });
   const admin = parts.adminListener;
   const isPublic = (route: Route): boolean => !admin || !isForOperators(route);

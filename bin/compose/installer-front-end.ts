@@ -2,6 +2,7 @@
 
 import { webcrypto } from 'node:crypto';
 import type { DaemonIntervals, Daemons } from '../../actors/daemons/daemons.ts';
+import type { PausableNames, PausesInForce } from '../../actors/pauses/pauses-in-force.ts';
 import type { PluginBreakers } from '../../actors/plugins/plugin-breakers.ts';
 import type { Configuration } from '../../config/configuration.ts';
 import { PostgresAuditLog } from '../../engine/adapters/datasets/audit-postgres.ts';
@@ -12,6 +13,7 @@ import type { FailedInstalls, ProcessSettings } from '../../engine/ports/process
 import { formatDuration } from '../../engine/runtime/duration.ts';
 import { transient } from '../../engine/runtime/failure.ts';
 import type { LiveSetting } from '../../engine/runtime/live-setting.ts';
+import type { MetricsHistory } from '../../engine/runtime/metrics-history.ts';
 import type { ChildStatus } from '../../engine/runtime/supervisor.ts';
 import { liveInstallStatus } from '../../http/installer/live-status.ts';
 import { installerRoutes } from '../../http/installer/routes.ts';
@@ -28,6 +30,9 @@ interface InstallerActors {
   readonly daemons: Pick<Daemons, 'reconciler' | 'pruner'>;
   readonly failedInstalls: FailedInstalls;
   readonly settings: ProcessSettings;
+  readonly pauses: Pick<PausesInForce, 'all'>;
+  readonly pausable: PausableNames;
+  readonly history: MetricsHistory;
   /** The current settings. */
   readonly intervals: LiveSetting<DaemonIntervals>;
 }
@@ -53,6 +58,7 @@ export function installerFrontEnd(
       port: containerCore.ports.installer,
       auth,
       checks: [...healthChecks(core), ...others],
+      paused: () => actors.pauses.all,
       routes: installerRoutes({
         ...core,
         // Uses the pool of all reports: the trail's own pool is for writes.
@@ -62,6 +68,8 @@ export function installerFrontEnd(
         reconciler: actors.daemons.reconciler,
         pruner: actors.daemons.pruner,
         failedInstalls: actors.failedInstalls,
+        pausable: actors.pausable,
+        history: actors.history,
         processSettings: actors.settings,
         sites: [...core.targets.values()],
         log: parts.log.child({ actor: 'installer' }),

@@ -16,7 +16,9 @@ import { PostgresDatasetEdits } from '../../engine/adapters/datasets/dataset-edi
 import { PostgresDatasetQueries } from '../../engine/adapters/datasets/dataset-queries-postgres.ts';
 import { PostgresDatasetReports } from '../../engine/adapters/datasets/dataset-reports-postgres.ts';
 import { PostgresJobAdmin } from '../../engine/adapters/jobs/job-admin-postgres.ts';
+import { PostgresJobCancels } from '../../engine/adapters/jobs/job-cancels-postgres.ts';
 import { PostgresJobs } from '../../engine/adapters/jobs/jobs-postgres.ts';
+import { PostgresPauses } from '../../engine/adapters/jobs/pauses-postgres.ts';
 import { cacheMigrations, migrate } from '../../engine/adapters/migrations/migrations.ts';
 import { PostgresLeases } from '../../engine/adapters/postgres/leases-postgres.ts';
 import type { TargetDatabase } from '../../engine/adapters/postgres/located-postgres.ts';
@@ -70,6 +72,8 @@ export interface Core {
   readonly uploads: PostgresUploads;
   readonly jobs: PostgresJobs;
   readonly jobAdmin: PostgresJobAdmin;
+  readonly pauses: PostgresPauses;
+  readonly cancels: PostgresJobCancels;
   readonly leases: PostgresLeases;
   readonly events: EventLog;
   readonly changes: ChangeQueue;
@@ -158,6 +162,8 @@ export async function openCore(
     uploads: new PostgresUploads(db, { instance: instance.id }),
     jobs: new PostgresJobs(db, instance, clock),
     jobAdmin: new PostgresJobAdmin(db),
+    pauses: new PostgresPauses(db, instance),
+    cancels: new PostgresJobCancels(db, instance),
     leases: new PostgresLeases(db, instance),
     events,
     changes,

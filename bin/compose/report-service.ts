@@ -2,6 +2,7 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { PausesInForce } from '../../actors/pauses/pauses-in-force.ts';
 import { FORMATTER, Formatter } from '../../actors/report/formatter.ts';
 import { type ReportLane, renewReports, reportLane } from '../../actors/report/report-lane.ts';
 import { ReportFolders, ReportRun, reportMetrics, type WriteZip } from '../../actors/report/report-run.ts';
@@ -40,6 +41,7 @@ interface ReportParts extends FrontEndParts {
   readonly scratchDir: string;
   /** Its setting is defined where the service is configured. */
   readonly live: Pick<LiveSettings, 'reportLane'>;
+  readonly pauses: Pick<PausesInForce, 'find' | 'watch'>;
 }
 
 interface ReportService {
@@ -162,7 +164,10 @@ export async function reportService(
       {
         name: 'reportLane',
         create: () => {
-          lane = reportLane({ queue, run, ...bounds.current, ...common, random: Math.random });
+          lane = reportLane({
+            ...{ queue, run, ...bounds.current, ...common },
+            ...{ pauses: parts.pauses, random: Math.random },
+          });
           return lane;
         },
       },

@@ -72,6 +72,11 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
     return [...waiting, ...running, ...this.#traffic.unwritten.map(({ job }) => job)];
   }
 
+  /** True while the job waits for a worker. */
+  isWaiting(id: number | string): boolean {
+    return !this.#running.has(id) && [...this.#mailbox].some(({ job }) => this.#options.idOf(job) === id);
+  }
+
   /** Aborts the job if it runs, or keeps it from starting if it waits. False when the lane has no such job. */
   abortJob(id: number | string, reason: Error): boolean {
     const running = this.#running.get(id);

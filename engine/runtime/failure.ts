@@ -67,6 +67,19 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+// An operator's order to end a job.
+
+/** An operator has cancelled the work. `hard`: without the usual grace. */
+export class Cancelled extends Failure {
+  readonly hard: boolean;
+
+  constructor(message: string, hard: boolean) {
+    super('rejected', message);
+    this.name = 'Cancelled';
+    this.hard = hard;
+  }
+}
+
 // The failure of a service that is full at present.
 
 /** There is no room at present. Over HTTP this is 503 with `Retry-After`. */

@@ -15,6 +15,13 @@ export interface Gauge<L extends string> {
   set(labels: Labels<L>, value: number): void;
 }
 
+/** `part` is `bucket`, `sum` or `count` for a histogram, and empty otherwise. */
+export interface MetricSample {
+  readonly labels: Readonly<Record<string, string | undefined>>;
+  readonly value: number;
+  readonly part: string;
+}
+
 interface Histogram<L extends string> {
   observe(labels: Labels<L>, value: number): void;
 }
@@ -33,9 +40,26 @@ export class Metrics {
 
   readonly contentType: string = this.registry.contentType;
 
+  /** Brings the metrics up to date that are only read at a scrape. */
+  collect(): void {
+    for (const collect of this.#collectors) collect();
+  }
+
+  /** The current values of one metric; none if there is no such metric. @param name with its prefix */
+  async samples(name: string): Promise<readonly MetricSample[]> {
+    const metric = this.registry.getSingleMetric(name);
+    if (!metric) return [];
+    const { values } = await metric.get();
+    return values.map(({ labels, value, ...more }) => {
+      // Of a histogram, the name of each value says which part of it the value is.
+      const full = 'metricName' in more ? String(more.metricName) : name;
+      return { labels: labels as MetricSample['labels'], value, part: full.slice(name.length + 1) };
+    });
+  }
+
   /** The response text of a scrape. */
   async text(): Promise<string> {
-    for (const collect of this.#collectors) collect();
+    this.collect();
     return await this.registry.metrics();
   }
 

@@ -3,11 +3,12 @@
 //   cancel     Piscina's own `signal` terminates the thread at once and keeps other tasks out of it. Therefore the pool and the
 //              thread share two words of memory per task (thread-messages.ts). A waiting task is rejected at once and never
 //              begins. A running task gets an abort; if it has not ended after the grace period, its thread is terminated.
+//              An operator may cancel a job without grace.
 //   blame      When a thread dies, the tasks that it had begun fail with ThreadDied. The others go to another thread.
 //   placement  Until all threads have been started, each task gets a thread without other tasks.
 
 import { Piscina } from 'piscina';
-import { defect, Failure, messageOf, transient } from '../runtime/failure.ts';
+import { Cancelled, defect, Failure, messageOf, transient } from '../runtime/failure.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { Counter, Metrics } from '../runtime/metrics.ts';
 import type { Clock } from '../runtime/time.ts';
@@ -181,7 +182,8 @@ export class ThreadGroup {
     else {
       task.abort();
       const { clock, cancelGraceMs = 5000 } = this.#options;
-      task.release.push(clock.after(cancelGraceMs, () => this.#terminate(task.owner)));
+      const graceMs = reason instanceof Cancelled && reason.hard ? 0 : cancelGraceMs;
+      task.release.push(clock.after(graceMs, () => this.#terminate(task.owner)));
     }
   }
 

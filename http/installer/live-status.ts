@@ -41,7 +41,9 @@ async function statusOn(
   using limit = deadline(clock, ANSWER_MS, signal, () => transient(`no response within ${ANSWER_MS} ms`));
   try {
     const state = await unlessAborted(target.state(dataset.dataset, limit.signal), limit.signal);
-    return INSTALL_KINDS.flatMap((kind) => recordOf(id, kind, state) ?? waiting(dataset, id, kind));
+    return INSTALL_KINDS.flatMap(
+      (kind) => givenUp(dataset, id, kind, state) ?? recordOf(id, kind, state) ?? waiting(dataset, id, kind),
+    );
   } catch (error) {
     signal.throwIfAborted();
     // Addresses of databases are for operators: the log of the pool has them.
@@ -53,6 +55,20 @@ async function statusOn(
 function recordOf(target: TargetId, kind: InstallRecord['kind'], state: ControlState): InstallRecord | undefined {
   const said = state.messages[kind];
   return said && { target, kind, status: said.status, messages: said.message?.split('\n') ?? [] };
+}
+
+/** The job ended before it could tell the target, which still has an earlier status: only the cache knows. */
+function givenUp(
+  dataset: ViewedDataset,
+  target: TargetId,
+  kind: InstallRecord['kind'],
+  state: ControlState,
+): InstallRecord | undefined {
+  const said = state.messages[kind]?.status ?? 'queued';
+  if (said !== 'queued' && said !== 'running') return undefined;
+  return dataset.installs.find(
+    (install) => install.target === target && install.kind === kind && install.status === 'failed-installation',
+  );
 }
 
 /** A target knows nothing of an install that has not begun; the cache knows why it waits. */

@@ -7,8 +7,10 @@ import type { AuditLog } from '../../engine/ports/audit-log.ts';
 import type { DatasetEdits } from '../../engine/ports/dataset-edits.ts';
 import type { DatasetQueries, DatasetReports } from '../../engine/ports/dataset-queries.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
+import type { JobCancels } from '../../engine/ports/job-cancels.ts';
 import type { JobAdmin, Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { PauseKind, Pauses } from '../../engine/ports/pauses.ts';
 import type {
   FailedInstalls,
   ProcessSettings,
@@ -18,12 +20,15 @@ import type {
 import type { StoredBytes } from '../../engine/ports/storage-room.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { auditRoute } from './admin/audit.ts';
+import { jobCancelRoute } from './admin/cancel-job.ts';
 import { clearFailedRoutes } from './admin/clear-failed.ts';
 import { pruneRoutes, reconcileRoutes } from './admin/daemons.ts';
 import { allDatasetsRoute, datasetReportRoute } from './admin/dataset-reports.ts';
 import { failedImportsRoute, failedInstallsRoute } from './admin/failed-reports.ts';
 import { jobRetryRoute, jobsReportRoute } from './admin/jobs.ts';
+import { type HistorySource, metricsHistoryRoute } from './admin/metrics-history.ts';
 import { objectListingRoute } from './admin/object-listing.ts';
+import { pauseRoutes } from './admin/pauses.ts';
 import { processSettingsRoutes } from './admin/process-settings.ts';
 import { proxyUploadRoute } from './admin/proxy-upload.ts';
 import { purgeDatasetRoute } from './admin/purge-dataset.ts';
@@ -73,7 +78,13 @@ export interface InstallerOptions extends Omit<IntakeOptions, 'settings' | 'stor
   readonly jobAdmin: JobAdmin;
   readonly reports: DatasetReports;
   readonly audit: Pick<AuditLog, 'page'>;
+  readonly cancels: Pick<JobCancels, 'ask'>;
+  readonly pauses: Pick<Pauses, 'list' | 'set' | 'end'>;
+  /** Names of what can be paused, by kind. */
+  readonly pausable: Readonly<Record<PauseKind, readonly string[]>>;
   readonly failedInstalls: FailedInstalls;
+  /** Of the process that answers. */
+  readonly history: HistorySource;
   /** Of the process that answers. */
   readonly processSettings: ProcessSettings;
   /** Control databases of the enabled install targets. */
@@ -125,8 +136,11 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
     purgeDatasetRoute(options),
     jobsReportRoute(options),
     jobRetryRoute(options),
+    jobCancelRoute(options),
     ...reconcileRoutes(options),
     ...pruneRoutes(options),
     ...processSettingsRoutes(options),
+    ...pauseRoutes(options),
+    metricsHistoryRoute(options),
   ];
 }

@@ -8,11 +8,14 @@ import { PostgresAccounts } from '../../engine/adapters/datasets/accounts-postgr
 import { PostgresAuditLog } from '../../engine/adapters/datasets/audit-postgres.ts';
 import { PostgresDatasetReports } from '../../engine/adapters/datasets/dataset-reports-postgres.ts';
 import { PostgresJobAdmin } from '../../engine/adapters/jobs/job-admin-postgres.ts';
+import { PostgresJobCancels } from '../../engine/adapters/jobs/job-cancels-postgres.ts';
+import { PostgresPauses } from '../../engine/adapters/jobs/pauses-postgres.ts';
 import { RemoteHttp } from '../../engine/adapters/remote/remote-http.ts';
 import { PostgresStoredBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import { NO_GRANTS } from '../../engine/ports/access-requests.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
+import { MetricsHistory } from '../../engine/runtime/metrics-history.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { installerRoutes } from '../../http/installer/routes.ts';
 import { FakePrunerControl, FakeReconcilerControl } from '../fakes/fake-daemons.ts';
@@ -62,6 +65,10 @@ async function serve(): Promise<string> {
   const routes = installerRoutes({
     ...{ store, uncountedStore, kept, uploads, queries, edits, jobs },
     reports: new PostgresDatasetReports(db),
+    pauses: new PostgresPauses(db, { listen: () => () => undefined }),
+    cancels: new PostgresJobCancels(db, { id: 1, listen: () => () => undefined }),
+    pausable: { lane: [], plugin: [], target: [] },
+    history: new MetricsHistory(),
     failedInstalls: new FakeFailedInstalls(),
     processSettings: new FakeProcessSettings(),
     sites: [],

@@ -41,7 +41,7 @@ const never = new AbortController().signal;
 /** Of the database there are only the answers, here and below: one row per upload is nothing beside a gigabyte. */
 const journal = { note: async () => [1], release: async () => {}, drop: async () => {}, orphans: async () => [] };
 const uploads = {
-  begin: async () => true,
+  begin: async () => 'begun' as const,
   grow: async () => true,
   accept: async () => undefined,
   usage: async () => 0,

@@ -118,11 +118,14 @@ export const ENDPOINT_ROWS = {
   'ours/stored documents': 'vdi-meta.json and upload-error.json, the latter as upload-errors.json too',
   'ours/ranges and 304': 'downloads in parts, and nothing anew that the caller has',
   'ours/301': 'a superseded revision leads to the newest',
-  'ours/jobs': 'report and retry',
+  'ours/jobs': 'report, retry, and cancel of a running one',
   'ours/audit': 'rows of the audit trail, newest first',
   'ours/reconcile and prune': 'ordered, and reported',
   'ours/clear-failed': 'failed installs are tried again, and what became of that',
   'ours/purge-dataset': 'removed for good; 204',
+  'ours/pauses':
+    'a lane, plugin or install target pauses until it is resumed; 200, 204, and 404 for what does not exist',
+  'ours/metrics history': 'the last 24 hours of the main numbers of the process',
   'ours/reload and log level': 'taken over, or told what is wrong; the level before and after',
   'ours/api and operators': 'documentation, health, metrics',
 } as const;

@@ -286,6 +286,7 @@ row('ours/jobs', async (t) => {
   );
   const [dead] = await jobs('state=dead&lane=sharing');
   t.match(dead, { datasetId: sound, state: 'dead', message: 'it was in vain' });
+  t.match(await admin.send('POST', `/admin/rpc/jobs/${dead?.id}/cancel`, {}), { status: 409 });
   t.match(await admin.send('POST', `/admin/rpc/jobs/${dead?.id}/retry`), { status: 202, body: { state: 'queued' } });
   await ended(dir, sound);
   t.same(await jobs('state=dead&lane=sharing'), []);
@@ -318,6 +319,23 @@ row('ours/purge-dataset', async (t) => {
     ]),
     [],
   );
+});
+row('ours/pauses', async (t) => {
+  const [path, all] = [`/admin/pauses/target/${TARGETS.other}`, '/admin/pauses'];
+  const body = { kind: 'target', name: TARGETS.other, by: 'Admin-Token', reason: 'new disks' };
+  t.match(await admin.send('PUT', path, { reason: 'new disks' }), { status: 200, body });
+  t.match((await admin.get(all)).body, { results: [body] });
+  t.match((await nobody.get('/health')).body, { paused: [{ kind: 'target', name: TARGETS.other }] });
+  t.equal((await admin.send('DELETE', path)).status, 204);
+  t.same((await admin.get(all)).body, { results: [] });
+  t.equal((await admin.send('PUT', '/admin/pauses/target/nowhere', {})).status, 404);
+});
+row('ours/metrics history', async (t) => {
+  const { status, body } = await admin.get('/admin/metrics/history?series=process.&step=86400');
+  const { names, series } = body as { names: readonly string[]; series: Record<string, readonly unknown[]> };
+  t.equal(status, 200);
+  t.ok(names.includes('lane.import.queued'), names.join());
+  t.ok(Number(series['process.memory']?.at(-1)) > 1_000_000);
 });
 row('ours/reload and log level', async (t) => {
   const [reload, level] = ['/admin/rpc/config/reload', '/admin/rpc/log/level'];

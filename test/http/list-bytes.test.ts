@@ -34,6 +34,7 @@ const LISTS: Readonly<Record<string, 'pages of bounded bytes' | 'one record' | '
   installData: 'one record',
   installFiles: 'one record',
   reportJobs: 'a bounded count',
+  readMetricsHistory: 'a bounded count',
   getReportStatuses: 'a bounded count',
   reportReconciliation: 'a bounded count',
   listPlugins: 'configuration',
@@ -41,6 +42,7 @@ const LISTS: Readonly<Record<string, 'pages of bounded bytes' | 'one record' | '
   reloadConfiguration: 'configuration',
   getConfig: 'configuration',
   getHealth: 'configuration',
+  listPauses: 'configuration',
 };
 
 t.test('each answer with a list says how much of it is in memory', async (t) => {

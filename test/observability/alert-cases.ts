@@ -7,7 +7,7 @@ export interface Series {
 
 export interface AlertCase {
   readonly alert: string;
-  readonly severity: 'critical' | 'warning';
+  readonly severity: 'critical' | 'warning' | 'info';
   readonly fires: {
     readonly series: Series;
     readonly at: string;
@@ -16,6 +16,8 @@ export interface AlertCase {
     readonly summary: string;
   };
   readonly quiet: { readonly series: Series; readonly at: string };
+  /** Another reason not to fire. */
+  readonly quietToo?: AlertCase['quiet'];
 }
 
 const A = { instance: 'a:8080', job: 'longshore' };
@@ -32,6 +34,7 @@ const started = (values: string): Series => one('process_start_time_seconds', {}
 const answers = (dependency: string, values: string): Series => one('longshore_dependency_up', { dependency }, values);
 const oldest = (values: string): Series => one('longshore_jobs_oldest_seconds', { lane: 'install' }, values);
 const done = (values: string): Series => one('longshore_lane_jobs_total', { lane: 'install', outcome: 'done' }, values);
+const paused = (kind: string, name: string, values: string): Series => one('longshore_paused', { kind, name }, values);
 const jobs = (state: string, values: string): Series => one('longshore_jobs', { lane: 'import', state }, values);
 const idleWaits = (jobs: { readonly all: string; readonly upToOneSecond: string }): Series => ({
   ...one('longshore_lane_idle_wait_seconds_count', { lane: 'install' }, jobs.all),
@@ -104,24 +107,42 @@ export const ALERT_CASES: readonly AlertCase[] = [
     alert: 'LongshoreStuckLane',
     severity: 'critical',
     fires: {
-      series: { ...oldest('0+60x40'), ...done('7x40') },
+      series: {
+        ...oldest('0+60x40'),
+        ...done('7x40'),
+        ...paused('lane', 'import', '1x40'),
+        ...paused('plugin', 'biom', '0x40'),
+      },
       at: '30m',
       labels: { lane: 'install' },
       summary: 'Lane install finishes nothing: its oldest job waits since 30m 0s.',
     },
     // As old, but one job ended ten minutes ago.
     quiet: { series: { ...oldest('0+60x40'), ...done('7x20 8x20') }, at: '30m' },
+    quietToo: { series: { ...oldest('0+60x40'), ...done('7x40'), ...paused('lane', 'install', '1x40') }, at: '30m' },
+  },
+  {
+    alert: 'LongshorePaused',
+    severity: 'info',
+    fires: {
+      series: paused('target', 'AlphaDB', '1x1500'),
+      at: '1445m',
+      labels: { kind: 'target', name: 'AlphaDB' },
+      summary: 'target AlphaDB has been paused for a day; its work waits.',
+    },
+    quiet: { series: paused('target', 'AlphaDB', '1x700 0 1x800'), at: '1445m' },
   },
   {
     alert: 'LongshoreLaneBehind',
     severity: 'warning',
     fires: {
-      series: { ...oldest('1900x40'), ...done('0+5x40') },
+      series: { ...oldest('1900x40'), ...done('0+5x40'), ...paused('plugin', 'biom', '0x40') },
       at: '20m',
       labels: { lane: 'install' },
       summary: 'Lane install does not keep up: its oldest job waits since 31m 40s.',
     },
     quiet: { series: { ...oldest('1700x40'), ...done('0+5x40') }, at: '20m' },
+    quietToo: { series: { ...oldest('1900x40'), ...done('0+5x40'), ...paused('plugin', 'biom', '1x40') }, at: '20m' },
   },
   {
     alert: 'LongshoreIdleWait',

@@ -22,6 +22,42 @@ export const UPKEEP: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'pause',
+    promise: 'A pause survives a kill -9, delays nobody else, and loses nothing that waits for it.',
+    heldBy: [
+      {
+        file: 'test/e2e/pause-and-cancel.test.ts',
+        test: 'a paused plugin stays paused over a kill -9, keeps nobody waiting, and goes on in order when it is resumed',
+      },
+      {
+        file: 'test/actors/pauses/paused-work.test.ts',
+        test: 'a paused lane finishes what runs and begins nothing; resumed, it goes on in order',
+      },
+      {
+        file: 'test/actors/pauses/paused-work.test.ts',
+        test: 'a paused target gets no data, and the others do; resumed, it gets them at once',
+      },
+    ],
+  },
+  {
+    id: 'cancel',
+    promise: 'A cancelled job is dead until it is retried by hand.',
+    heldBy: [
+      {
+        file: 'test/e2e/pause-and-cancel.test.ts',
+        test: 'a cancelled import is dead until it is retried, and its owner reads that an operator stopped it',
+      },
+      {
+        file: 'test/actors/jobs/cancellations.test.ts',
+        test: 'it runs again only when it is retried by hand',
+      },
+      {
+        file: 'test/conformance/job-cancels.ts',
+        test: 'the process that runs the job hears of the order, and no other',
+      },
+    ],
+  },
+  {
     id: 'purge',
     promise: 'A purge removes one dataset everywhere, and no other.',
     heldBy: [

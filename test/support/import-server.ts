@@ -16,6 +16,7 @@ export class ImportServer {
   answers: boolean;
   readonly #server = createServer((request, response) => void this.#take(request, response));
   readonly #reply: Buffer;
+  readonly #asked = new EventTarget();
 
   private constructor(reply: Buffer, answers: boolean) {
     this.#reply = reply;
@@ -33,6 +34,11 @@ export class ImportServer {
     server.#server.listen(0, '127.0.0.1');
     await once(server.#server, 'listening');
     return server;
+  }
+
+  /** Resolves once imports of so many datasets were asked for. */
+  async called(datasets: number): Promise<void> {
+    while (this.calls.size < datasets) await once(this.#asked, 'call');
   }
 
   get port(): number {
@@ -53,6 +59,7 @@ export class ImportServer {
     }
     const dataset = /"vdi-id":"([^"]+)"/.exec(await text(request))?.[1] ?? '';
     this.calls.set(dataset, (this.calls.get(dataset) ?? 0) + 1);
+    this.#asked.dispatchEvent(new Event('call'));
     if (this.answers) response.end(this.#reply);
   }
 }

@@ -7,10 +7,12 @@ import { routeChange } from '../../actors/events/event-router.ts';
 import type { JobHandler } from '../../actors/jobs/job-handler.ts';
 import { runJob } from '../../actors/jobs/job-lane.ts';
 import { Scratch } from '../../actors/jobs/scratch.ts';
+import { PausesInForce } from '../../actors/pauses/pauses-in-force.ts';
 import type { TaskRunner } from '../../actors/tasks/task-map.ts';
 import { laneHandlers, RUNNING_LANES } from '../../actors/topology.ts';
 import { RemoteHttp } from '../../engine/adapters/remote/remote-http.ts';
 import { typeKey } from '../../engine/model/data-types.ts';
+import { LANES } from '../../engine/model/event.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import { serialiseShare } from '../../engine/model/metadata.ts';
 import {
@@ -23,6 +25,7 @@ import {
 import type { StoredShare } from '../../engine/ports/catalog.ts';
 import type { ControlState, InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobOutcome, Jobs, Lease } from '../../engine/ports/jobs.ts';
+import type { Pauses } from '../../engine/ports/pauses.ts';
 import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
 import { Metrics } from '../../engine/runtime/metrics.ts';
@@ -31,6 +34,7 @@ import { FakeControlSchema, FakeInstallTarget } from '../fakes/fake-install-targ
 import { FakeJobs, JobTable } from '../fakes/fake-jobs.ts';
 import { LeaseTable } from '../fakes/fake-leases.ts';
 import { FakeObjectStore } from '../fakes/fake-object-store.ts';
+import { FakePauses, PauseTable } from '../fakes/fake-pauses.ts';
 import { FakePluginClient } from '../fakes/fake-plugin-client.ts';
 import { FakeUploads } from '../fakes/fake-uploads.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
@@ -84,6 +88,13 @@ export class LaneWorld {
   /** Replace one to make it misbehave. */
   readonly targets = new Map<TargetId, InstallTarget>();
   readonly metrics = new Metrics();
+  readonly pauses: Pauses = new FakePauses(new PauseTable(this.jobs));
+  /** Reads `pauses` when it is told to. */
+  readonly pausesInForce = new PausesInForce(
+    this.pauses,
+    { lane: LANES, plugin: ['genes'], target: [PLASMO, TOXO] },
+    { clock: this.clock, log: silentLogger(), metrics: this.metrics },
+  );
   readonly #scratchRoot: string;
   #delivered = 0;
   #processes = 0;
@@ -126,7 +137,8 @@ export class LaneWorld {
           plugins: new Map([['genes', gate.wrap('plugin', this.plugin)]]),
         }),
     };
-    const options = { ...this.settings, ...ports, scratch: new Scratch(this.#scratchRoot) };
+    const pauses = { inForce: this.pausesInForce, waits: this.pauses };
+    const options = { ...this.settings, ...ports, pauses, scratch: new Scratch(this.#scratchRoot) };
     const handlers = new Map<string, JobHandler>(laneHandlers(options).map((handler) => [handler.lane, handler]));
     // What the lane itself does with the job table is not the handler's and does not go through the gate.
     const table = new FakeJobs(this.jobs, id);

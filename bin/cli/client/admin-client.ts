@@ -3,6 +3,7 @@
 import type { LaneName } from '../../../engine/model/event.ts';
 import type { LogLevel } from '../../../engine/model/log-level.ts';
 import type { JobState } from '../../../engine/ports/jobs.ts';
+import type { PauseKind, PausePlace } from '../../../engine/ports/pauses.ts';
 import type { LevelChange, ReloadReport } from '../../../engine/ports/process-control.ts';
 import { bodyOf, callApi, withDeadline } from './api-call.ts';
 
@@ -39,6 +40,21 @@ export interface JobsReport {
   readonly meta: { readonly count: number; readonly offset: number; readonly limit: number; readonly total: number };
   readonly lanes: readonly ReportedLane[];
   readonly results: readonly ReportedJob[];
+}
+
+/** Averages by series, oldest first; null where nothing was sampled. */
+export interface ReportedHistory {
+  readonly step: number;
+  readonly series: Readonly<Record<string, readonly (number | null)[]>>;
+}
+
+export interface ReportedPause {
+  readonly kind: PauseKind;
+  readonly name: string;
+  readonly since: string;
+  readonly by: string;
+  readonly reason?: string;
+  readonly until?: string;
 }
 
 interface JobsQuery {
@@ -103,6 +119,37 @@ export class AdminClient {
     return (await this.#call('POST', `/admin/rpc/jobs/${id}/retry`, signal)) as { id: number; state: string };
   }
 
+  async cancel(
+    id: number,
+    order: { readonly hard: boolean; readonly reason?: string },
+    signal: AbortSignal,
+  ): Promise<{ readonly id: number; readonly state: string }> {
+    return (await this.#call('POST', `/admin/rpc/jobs/${id}/cancel`, signal, order)) as { id: number; state: string };
+  }
+
+  /** @param series as in the query of the API */
+  async history(series: string, stepSeconds: number, signal: AbortSignal): Promise<ReportedHistory> {
+    const query = new URLSearchParams({ series, step: String(stepSeconds) });
+    return (await this.#call('GET', `/admin/metrics/history?${query}`, signal)) as ReportedHistory;
+  }
+
+  async pauses(signal: AbortSignal): Promise<readonly ReportedPause[]> {
+    const { results } = (await this.#call('GET', '/admin/pauses', signal)) as { results: readonly ReportedPause[] };
+    return results;
+  }
+
+  async pause(
+    place: PausePlace,
+    order: { readonly reason?: string; readonly until?: string },
+    signal: AbortSignal,
+  ): Promise<ReportedPause> {
+    return (await this.#call('PUT', pausePath(place), signal, order)) as ReportedPause;
+  }
+
+  async resume(place: PausePlace, signal: AbortSignal): Promise<void> {
+    await this.#call('DELETE', pausePath(place), signal);
+  }
+
   /** Resolves with the server's response once a full run has started. */
   reconcile(allowDeletes: boolean, signal: AbortSignal): Promise<unknown> {
     return this.#call('POST', `${RECONCILE}?allow-deletes=${allowDeletes}`, signal);
@@ -142,9 +189,12 @@ export class AdminClient {
     if (response.body) yield* response.body.pipeThrough(new TextDecoderStream('utf-8', { fatal: true }));
   }
 
-  async #call(method: string, path: string, signal: AbortSignal): Promise<unknown> {
+  async #call(method: string, path: string, signal: AbortSignal, body?: object): Promise<unknown> {
     const { server, adminToken } = this.#options;
-    const headers = { 'admin-token': adminToken };
-    return bodyOf(await callApi({ server, path, method, headers }, withDeadline(signal)));
+    const headers = { 'admin-token': adminToken, ...(body ? { 'content-type': 'application/json' } : {}) };
+    const call = { server, path, method, headers, ...(body ? { body: JSON.stringify(body) } : {}) };
+    return bodyOf(await callApi(call, withDeadline(signal)));
   }
 }
+
+const pausePath = ({ kind, name }: PausePlace): string => `/admin/pauses/${kind}/${encodeURIComponent(name)}`;

@@ -2,9 +2,10 @@
 
 import type { ReportedJob } from '../client/admin-client.ts';
 import type { ScreenLine } from '../terminal/screen.ts';
+import { sparkline } from '../terminal/sparkline.ts';
 import { type Column, displayWidth, tableLines } from '../terminal/table.ts';
 import { bytes, digits, duration, oneLine } from '../terminal/text.ts';
-import type { Dependency, MetricSamples, Reading, SampleLabels } from './reading.ts';
+import type { Dependency, MetricSamples, PausedPart, Reading, SampleLabels } from './reading.ts';
 
 interface LaneOverview {
   readonly lane: string;
@@ -21,6 +22,8 @@ interface LaneOverview {
   readonly donePerSecond?: number | undefined;
   /** Failed attempts, whether or not they are retried. */
   readonly failedPerSecond?: number | undefined;
+  /** Jobs done per second in the last hour, oldest first. */
+  readonly doneHistory?: readonly (number | null)[] | undefined;
 }
 
 interface DaemonOverview {
@@ -50,6 +53,8 @@ export interface Overview {
   readonly lanes: readonly LaneOverview[];
   readonly daemons: readonly DaemonOverview[];
   readonly dependencies: readonly Dependency[];
+  /** Absent when nothing is paused. */
+  readonly paused?: readonly PausedPart[];
   /** Jobs that wait or run, oldest first. */
   readonly oldestJobs?: readonly ReportedJob[];
   /** Why the oldest jobs are missing. */
@@ -69,9 +74,13 @@ export function overviewOf(server: string, before: Reading | undefined, now: Rea
     eventLoopP99Seconds: samples.value('nodejs_eventloop_lag_p99_seconds'),
     requestsPerSecond: rate('longshore_http_requests_total'),
     requestsInFlight: samples.value('longshore_http_requests_in_flight') ?? 0,
-    lanes: lanesOf(samples).map((lane) => laneOverview(lane, samples, rate)),
+    lanes: lanesOf(samples).map((lane) => {
+      const doneHistory = now.history?.series[`lane.${lane}.done`];
+      return { ...laneOverview(lane, samples, rate), ...(doneHistory ? { doneHistory } : {}) };
+    }),
     daemons: daemonsOf(samples).map((daemon) => daemonOverview(daemon, samples, seconds)),
     dependencies: now.dependencies,
+    ...(now.paused.length > 0 ? { paused: now.paused } : {}),
     ...('jobs' in oldest ? { oldestJobs: oldest.jobs } : { oldestJobsHidden: oldest.hidden }),
   };
 }
@@ -143,6 +152,9 @@ export interface Away {
   readonly reason: string;
 }
 
+/** Columns of a terminal that has room for curves. */
+const WIDE = 100;
+
 const right = (head: string): Column => ({ head, align: 'right' });
 const LANES: readonly Column[] = [
   { head: 'lane', whole: true },
@@ -157,6 +169,12 @@ const BROKEN: readonly Column[] = [
   { head: 'not working', whole: true },
   { head: 'status', whole: true },
   { head: 'message' },
+];
+const PAUSED: readonly Column[] = [
+  { head: 'paused', whole: true },
+  { head: 'name', whole: true },
+  { head: 'for', whole: true },
+  { head: 'until' },
 ];
 const JOBS: readonly Column[] = [
   right('oldest job'),
@@ -178,7 +196,13 @@ export function frameOf(overview: Overview, away: Away | undefined, width: numbe
   const broken = overview.dependencies.filter(({ status }) => status !== 'healthy');
   const sections = [
     head(overview, away),
-    part(LANES, overview.lanes.map(laneRow)),
+    lanes(overview, part, width),
+    overview.paused
+      ? part(
+          PAUSED,
+          overview.paused.map((one) => pausedRow(one, Date.parse(overview.time))),
+        )
+      : [],
     overview.oldestJobs
       ? part(
           JOBS,
@@ -195,6 +219,20 @@ export function frameOf(overview: Overview, away: Away | undefined, width: numbe
     part(DAEMONS, overview.daemons.map(daemonRow)),
   ].filter((lines) => lines.length > 0);
   return sections.flatMap((lines, at) => (at === 0 ? lines : [{ text: '' }, ...lines]));
+}
+
+type Part = (columns: readonly Column[], rows: readonly (readonly (string | number)[])[]) => readonly ScreenLine[];
+
+/** On a wide terminal with a curve of the last hour. */
+function lanes({ lanes }: Overview, part: Part, width: number | undefined): readonly ScreenLine[] {
+  const rows = lanes.map(laneRow);
+  const hasHistory = lanes.some(({ doneHistory }) => doneHistory !== undefined);
+  if (!hasHistory || (width !== undefined && width < WIDE)) return part(LANES, rows);
+  const curve: Column = { head: 'done, last hour', whole: true };
+  return part(
+    [...LANES, curve],
+    rows.map((row, at) => [...row, sparkline(lanes[at]?.doneHistory ?? [])]),
+  );
 }
 
 function head(overview: Overview, away: Away | undefined): readonly ScreenLine[] {
@@ -241,6 +279,10 @@ const laneRow = (one: Overview['lanes'][number]): readonly (string | number)[] =
   ...[one.lane, `${one.busy}/${one.workers}`, one.claimed, one.queued, one.delayed, one.dead],
   ...[rateOf(one.donePerSecond), rateOf(one.failedPerSecond)],
   one.oldestSeconds === 0 ? '' : duration(one.oldestSeconds),
+];
+
+const pausedRow = ({ kind, name, since, until }: PausedPart, now: number): readonly string[] => [
+  ...[kind, name, duration(Math.max(0, now - Date.parse(since)) / 1_000), until ?? ''],
 ];
 
 const agoOf = (seconds: number | undefined): string => (seconds === undefined ? '' : `${duration(seconds)} ago`);

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../../engine/runtime/time.ts';
 import type { DependencyHealth } from '../../../http/kernel/pipeline/ops.ts';
-import { AdminClient, type ReportedJob } from '../client/admin-client.ts';
+import { AdminClient, type ReportedHistory, type ReportedJob } from '../client/admin-client.ts';
 import { bodyOf, callApi, withDeadline } from '../client/api-call.ts';
 import { ApiError } from '../command.ts';
 
@@ -10,6 +10,14 @@ export interface Dependency {
   readonly name: string;
   readonly status: string;
   readonly message?: string | undefined;
+}
+
+/** What operators have paused, as /health shows it. */
+export interface PausedPart {
+  readonly kind: string;
+  readonly name: string;
+  readonly since: string;
+  readonly until?: string;
 }
 
 /** Jobs that wait or run, oldest first; or why they are not available. */
@@ -24,7 +32,10 @@ export interface Reading {
   readonly status: string;
   readonly version: string;
   readonly dependencies: readonly Dependency[];
+  readonly paused: readonly PausedPart[];
   readonly oldest: OldestJobs;
+  /** The last hour of each lane; absent without an administrator's token, or right after the start. */
+  readonly history?: { readonly at: number; readonly series: ReportedHistory['series'] };
 }
 
 export interface ReadingSource {
@@ -37,6 +48,10 @@ const CALL_MS = 5_000;
 /** Listing jobs costs the database more than a scrape does. */
 const JOBS_EVERY_MS = 5_000;
 const JOBS = 5;
+/** The server samples every 15 s. */
+const HISTORY_EVERY_MS = 15_000;
+/** Seconds: 20 values in the hour that the server shows by default. */
+const HISTORY_STEP = 180;
 
 /** Rejects like {@link callApi} when there is no response within 5 s. */
 export async function read(
@@ -48,14 +63,34 @@ export async function read(
   const { server } = source;
   const limit = withDeadline(signal, CALL_MS);
   const fresh = before !== undefined && clock.now() - before.oldest.at < JOBS_EVERY_MS;
-  const [samples, health, oldest] = await Promise.all([
+  const [samples, health, oldest, history] = await Promise.all([
     callApi({ server, path: '/metrics', headers: {} }, limit).then(
       async (answer) => new MetricSamples(await answer.text()),
     ),
     callApi({ server, path: '/health', headers: {} }, limit).then(bodyOf),
     fresh ? before.oldest : oldestJobs(source, clock, limit),
+    lanesHistory(source, before, clock, limit),
   ]);
-  return { at: clock.now(), samples, oldest, ...healthOf(health) };
+  return { at: clock.now(), samples, oldest, ...(history ? { history } : {}), ...healthOf(health) };
+}
+
+/** What cannot be had is left out: the curves are an extra. */
+async function lanesHistory(
+  { server, adminToken }: ReadingSource,
+  before: Reading | undefined,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Reading['history']> {
+  const at = clock.now();
+  if (before?.history && at - before.history.at < HISTORY_EVERY_MS) return before.history;
+  if (adminToken === undefined) return undefined;
+  try {
+    const { series } = await new AdminClient({ server, adminToken }).history('lane.', HISTORY_STEP, signal);
+    return { at, series };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return undefined;
+  }
 }
 
 async function oldestJobs(
@@ -77,15 +112,17 @@ async function oldestJobs(
   }
 }
 
-function healthOf(body: unknown): Pick<Reading, 'status' | 'version' | 'dependencies'> {
-  const { status, version, dependencies } = body as {
+function healthOf(body: unknown): Pick<Reading, 'status' | 'version' | 'dependencies' | 'paused'> {
+  const { status, version, dependencies, paused } = body as {
     status?: string;
     version?: string;
     dependencies?: readonly DependencyHealth[];
+    paused?: readonly PausedPart[];
   };
   return {
     status: String(status ?? 'unknown'),
     version: String(version ?? 'unknown'),
+    paused: paused ?? [],
     dependencies: (dependencies ?? []).map(({ name, online, message }) => ({
       name,
       status: online === 'yes' ? 'healthy' : 'unhealthy',

@@ -8,7 +8,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { ScriptEnd, ScriptResult, ScriptRunner, ScriptSpec } from '../../ports/script-runner.ts';
-import { aborted, Failure, messageOf } from '../../runtime/failure.ts';
+import { aborted, Cancelled, Failure, messageOf } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
 import type { Clock } from '../../runtime/time.ts';
 import { endProcesses, type RunRecord, ScriptRecords } from './child-process-records.ts';
@@ -163,9 +163,11 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
     const stop = (): void => {
       if (stopping) return;
       stopping = true;
-      sendSignal(-run.group, 'SIGTERM');
+      const { reason } = signal;
+      const hard = reason instanceof Cancelled && reason.hard;
+      if (!hard) sendSignal(-run.group, 'SIGTERM');
       timers.push(
-        this.#clock.after(this.#graceMs, () => {
+        this.#clock.after(hard ? 0 : this.#graceMs, () => {
           sendSignal(-run.group, 'SIGKILL');
           timers.push(
             this.#clock.after(GRACE_MS, () =>

@@ -2,6 +2,7 @@
 
 import type { TSchema } from 'typebox';
 import type { ReportPage } from '../../../engine/ports/dataset-queries.ts';
+import type { Caller } from '../../kernel/auth/authenticate.ts';
 import { quote } from '../../kernel/input/describe.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
 import { badRequest } from '../../kernel/pipeline/errors.ts';
@@ -9,6 +10,10 @@ import type { Query, QueryValue } from '../../kernel/pipeline/query.ts';
 
 /** The answers to callers who are no administrators. */
 export const ADMIN_REFUSALS = { 401: 'No Admin-Token', 403: 'The Admin-Token is wrong' } as const;
+
+/** Who gives an order, for other operators. */
+export const nameOf = (caller: Caller): string =>
+  caller.kind === 'admin' && caller.operator ? `user ${caller.operator.userId}` : 'Admin-Token';
 
 const DEFAULT_LIMIT = 100;
 const MAX = Number.MAX_SAFE_INTEGER;

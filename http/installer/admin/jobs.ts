@@ -12,14 +12,16 @@ import {
   type Jobs,
   type LaneDepth,
 } from '../../../engine/ports/jobs.ts';
+import type { Pause, Pauses } from '../../../engine/ports/pauses.ts';
 import { Type, UserIdOutput } from '../../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { conflict, type HttpError, notFound } from '../../kernel/pipeline/errors.ts';
 import { answer, type Route, refusals } from '../../kernel/pipeline/route.ts';
 import { Datetime, VdiId } from '../dataset-terms.ts';
 import { ADMIN_REFUSALS, Count } from './admin-route.ts';
+import { PauseDetail, pauseDetail } from './pauses.ts';
 
-const JobId = Type.Integer({ minimum: 1, format: 'int64' });
+export const JobId = Type.Integer({ minimum: 1, format: 'int64' });
 const Lane = Type.Enum([...LANES]);
 
 const LaneReport = Type.Object({
@@ -29,6 +31,7 @@ const LaneReport = Type.Object({
   delayed: Count,
   dead: Count,
   oldestSeconds: Type.Integer({ minimum: 0, description: 'Seconds that the oldest runnable job has waited' }),
+  paused: Type.Optional(PauseDetail),
 });
 
 const JobReportEntry = Type.Object({
@@ -59,6 +62,7 @@ type JobRetried = Static<typeof JobRetried>;
 
 interface JobsReportOptions {
   readonly jobs: Pick<Jobs, 'depths'>;
+  readonly pauses: Pick<Pauses, 'list'>;
   readonly jobAdmin: Pick<JobAdmin, 'list'>;
 }
 
@@ -66,7 +70,7 @@ interface JobsReportOptions {
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 100;
 
-export function jobsReportRoute({ jobs, jobAdmin }: JobsReportOptions): Route {
+export function jobsReportRoute({ jobs, jobAdmin, pauses }: JobsReportOptions): Route {
   return {
     method: 'GET',
     path: '/admin/reports/jobs',
@@ -92,10 +96,11 @@ export function jobsReportRoute({ jobs, jobAdmin }: JobsReportOptions): Route {
     handler: async (context) => {
       const page = pageOf(context);
       const depths = await jobs.depths(context.signal);
+      const paused = await pauses.list(context.signal);
       const { jobs: found, total } = await jobAdmin.list(filterOf(context), page, context.signal);
       const report: JobReport = {
         meta: { count: found.length, offset: page.offset, limit: page.limit, total },
-        lanes: depths.map(laneView),
+        lanes: depths.map((depth) => laneView(depth, paused)),
         results: found.map(jobView),
       };
       await context.json(200, report);
@@ -114,10 +119,14 @@ const pageOf = ({ query }: RequestContext): JobPage => ({
   offset: typeof query.offset === 'number' ? query.offset : 0,
 });
 
-const laneView = ({ oldestMs, ...depth }: LaneDepth): JobReport['lanes'][number] => ({
-  ...depth,
-  oldestSeconds: Math.floor(oldestMs / 1_000),
-});
+function laneView({ oldestMs, ...depth }: LaneDepth, pauses: readonly Pause[]): JobReport['lanes'][number] {
+  const pause = pauses.find(({ kind, name }) => kind === 'lane' && name === depth.lane);
+  return {
+    ...depth,
+    oldestSeconds: Math.floor(oldestMs / 1_000),
+    ...(pause ? { paused: pauseDetail(pause) } : {}),
+  };
+}
 
 const jobView = (job: JobEntry): JobReportEntry => ({
   id: job.id,
@@ -152,7 +161,7 @@ export function jobRetryRoute({ jobAdmin }: JobRetryOptions): Route {
     handler: async (context) => {
       const text = context.param('id');
       const id = jobId(text);
-      if (id === undefined) throw unknown(text);
+      if (id === undefined) throw unknownJob(text);
       const result = await jobAdmin.retry(id, context.signal);
       switch (result) {
         case 'queued': {
@@ -161,7 +170,7 @@ export function jobRetryRoute({ jobAdmin }: JobRetryOptions): Route {
           return context.json(202, retried);
         }
         case 'not-found':
-          throw unknown(text);
+          throw unknownJob(text);
         case 'running':
           throw conflict(`job ${id} is running; it can be retried once it is delayed or dead`);
         default:
@@ -172,9 +181,9 @@ export function jobRetryRoute({ jobAdmin }: JobRetryOptions): Route {
 }
 
 /** Undefined when the text is no job id. */
-function jobId(text: string): number | undefined {
+export function jobId(text: string): number | undefined {
   const id = Number(text);
   return /^[1-9][0-9]*$/.test(text) && Number.isSafeInteger(id) ? id : undefined;
 }
 
-const unknown = (id: string): HttpError => notFound(`there is no job '${id}'; it may have ended meanwhile`);
+export const unknownJob = (id: string): HttpError => notFound(`there is no job '${id}'; it may have ended meanwhile`);

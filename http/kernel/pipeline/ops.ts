@@ -4,6 +4,8 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
+import type { Static } from 'typebox';
+import { PAUSE_KINDS, type Pause } from '../../../engine/ports/pauses.ts';
 import { Failure, messageOf, transient } from '../../../engine/runtime/failure.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
 import { unlessAborted } from '../../../engine/runtime/wait.ts';
@@ -22,6 +24,8 @@ interface OpsOptions {
   readonly version: string;
   readonly checks: readonly HealthCheck[];
   readonly ready: () => boolean;
+  /** What operators have paused. Default: nothing can be paused. */
+  readonly paused?: (() => readonly Pause[]) | undefined;
   /** Threads of this process. */
   readonly threads: () => number;
   readonly metrics: { text(): Promise<string>; readonly contentType: string };
@@ -29,6 +33,16 @@ interface OpsOptions {
 }
 
 const PROBE_MS = 2_000;
+
+/** Anybody may read it, so it does not say who has paused, or why. */
+const PausedPart = Type.Object({
+  kind: Type.Enum([...PAUSE_KINDS]),
+  name: Type.String(),
+  since: Type.String({ format: 'date-time' }),
+  until: Type.Optional(Type.String({ format: 'date-time', description: 'When it ends by itself' })),
+});
+type PausedPart = Static<typeof PausedPart>;
+
 /** The health document of all services. */
 export const Health = Type.Object({
   status: Type.Enum(['healthy', 'degraded', 'unhealthy']),
@@ -40,6 +54,9 @@ export const Health = Type.Object({
       online: Type.Enum(['yes', 'unknown', 'no']),
       message: Type.Optional(Type.String()),
     }),
+  ),
+  paused: Type.Optional(
+    Type.Array(PausedPart, { description: 'What operators have paused; it does not change the status' }),
   ),
   info: Type.Object({
     threads: Type.Integer({ minimum: 1 }),
@@ -104,10 +121,11 @@ export interface HealthReport {
   readonly status: 'healthy' | 'degraded' | 'unhealthy';
   readonly version: string;
   readonly dependencies: readonly DependencyHealth[];
+  readonly paused?: readonly PausedPart[];
   readonly info: { readonly threads: number; readonly uptime: string; readonly uptimeMillis: number };
 }
 
-type HealthParts = Pick<OpsOptions, 'checks' | 'clock' | 'version' | 'threads'>;
+type HealthParts = Pick<OpsOptions, 'checks' | 'clock' | 'version' | 'threads' | 'paused'>;
 
 /** Calls that arrive while the probes run share their result, because anybody may call as often as they like. */
 export function sharedHealth(parts: HealthParts): () => Promise<HealthReport> {
@@ -120,9 +138,15 @@ export function sharedHealth(parts: HealthParts): () => Promise<HealthReport> {
     const { status, dependencies } = await running;
     const uptimeMillis = Math.max(1, Math.round(parts.clock.now() - startedAt));
     const info = { threads: parts.threads(), uptime: formatUptime(uptimeMillis), uptimeMillis };
-    return { status, version: parts.version, dependencies, info };
+    const paused = parts.paused?.().map(pausedPart) ?? [];
+    return { status, version: parts.version, dependencies, ...(paused.length > 0 ? { paused } : {}), info };
   };
 }
+
+const pausedPart = ({ kind, name, since, until }: Pause): PausedPart => ({
+  ...{ kind, name, since: since.toISOString() },
+  ...(until === undefined ? {} : { until: until.toISOString() }),
+});
 
 async function probeAll({ checks, clock }: HealthParts): Promise<Pick<HealthReport, 'status' | 'dependencies'>> {
   const dependencies = await Promise.all(checks.map((check) => probe(check, clock)));

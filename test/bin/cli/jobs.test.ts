@@ -10,6 +10,7 @@ import { FakeCatalog } from '../../fakes/fake-catalog.ts';
 import { FakeJobAdmin } from '../../fakes/fake-job-admin.ts';
 import { FakeJobs, JobTable } from '../../fakes/fake-jobs.ts';
 import { LeaseTable } from '../../fakes/fake-leases.ts';
+import { FakePauses, PauseTable } from '../../fakes/fake-pauses.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 import { ADMIN_TOKEN, listen } from '../../http/installer/installer-app.ts';
 import { freePort } from '../../support/ports.ts';
@@ -36,7 +37,8 @@ async function setup(t: Test) {
   await add('d3');
   await clock.advance(5_000);
 
-  const options = { jobs: lane, jobAdmin: new FakeJobAdmin(table, new FakeCatalog(() => true)) };
+  const pauses = new FakePauses(new PauseTable(table));
+  const options = { jobs: lane, jobAdmin: new FakeJobAdmin(table, new FakeCatalog(() => true)), pauses };
   const server = await listen(t, [jobsReportRoute(options), jobRetryRoute(options)]);
   const url = `http://127.0.0.1:${server.port}`;
   return { table, lane, url, access: ['--server', `${url}/`, '--admin-token', ADMIN_TOKEN] };

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { aborted } from '../../../engine/runtime/failure.ts';
+import { aborted, Cancelled } from '../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { systemClock } from '../../../engine/runtime/time.ts';
@@ -197,6 +197,17 @@ t.test('a task that does not heed its abort costs its thread; its neighbours are
   await t.rejects(neighbour, { name: 'ThreadDied', kind: 'aborted', crashed: false });
   t.equal(await pool.run('echo', 'a new thread', { signal: never }), 'a new thread');
   t.notMatch(await metrics.text(), /worker_thread_deaths_total\{/);
+});
+
+t.test('a task that is cancelled hard costs its thread at once', async (t) => {
+  const { pool } = await setup(t, { cancelGraceMs: 3_600_000 });
+  const shared = flags();
+  const cancel = new AbortController();
+  const stubborn = pool.run('stubborn', shared, { signal: cancel.signal });
+  await reached(shared, 0, 1);
+  cancel.abort(new Cancelled('cancelled by user 9', true));
+  await t.rejects(stubborn, { name: 'Cancelled', message: 'cancelled by user 9' });
+  t.equal(await pool.run('echo', 'a new thread', { signal: never }), 'a new thread');
 });
 
 t.test('the last thread is terminated for a task that heeds nothing, and tasks that wait get a new one', async (t) => {

@@ -157,6 +157,23 @@ t.test('a running job is a conflict', async (t) => {
   t.match(await report(app), { results: [{ id, state: 'running' }] });
 });
 
+t.test('a running job is cancelled, and no other', async (t) => {
+  const { app, jobs } = await setup(t);
+  const cancel = (id: string | number, body: object = {}) => {
+    const headers = { ...ADMIN.headers, 'content-type': 'application/json' };
+    return app.call(undefined, 'POST', `/admin/rpc/jobs/${id}/cancel`, { headers, body: JSON.stringify(body) });
+  };
+  const { id } = await begin(jobs, 'import', 'd1');
+  const answer = await cancel(id, { reason: 'a typo', hard: true });
+  t.strictSame([answer.status, answer.body], [202, { id, state: 'cancelling' }]);
+  t.strictSame(responseFaults(schemaOf(app.routes, 'cancelJob', 202), answer.text), []);
+  const { id: waiting } = await begin(jobs, 'import', 'd2', LATER);
+  t.match(await cancel(waiting), { status: 409, body: { message: `job ${waiting} is not running; only a` } });
+  t.match(await cancel('x'), { status: 404, body: { message: "there is no job 'x'" } });
+  for (const body of [{ reason: '' }, { reason: 'x'.repeat(1_001) }, { hard: 'yes' }, { soft: true }])
+    t.equal((await cancel(id, body)).status, 422, JSON.stringify(body));
+});
+
 t.test('what is no job is not found', async (t) => {
   const { app } = await setup(t);
   for (const id of ['1', '0', '-1', '1.0', 'x', '9007199254740993', '99999999999999999999']) {

@@ -134,6 +134,7 @@ const TABLE: Readonly<Record<string, Rule>> = {
   reportJobs: ADMINS,
   // There is no such job.
   retryJob: { any: ADMINS_ON_DATASETS.missing },
+  cancelJob: { any: ADMINS_ON_DATASETS.missing },
   reconcileDatasets: ADMINS,
   reportReconciliation: ADMINS,
   pruneDatasets: ADMINS,
@@ -144,6 +145,10 @@ const TABLE: Readonly<Record<string, Rule>> = {
   reloadConfiguration: ADMINS,
   showLogLevel: ADMINS,
   setLogLevel: ADMINS,
+  readMetricsHistory: ADMINS,
+  listPauses: ADMINS,
+  pause: ADMINS,
+  resume: ADMINS,
 };
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -168,6 +173,8 @@ const SENT: Readonly<Record<string, (dataset: string) => Sent>> = {
   putPropertyFile: () => file('text/tab-separated-values'),
   putVariablePropertyFile: () => file('text/tab-separated-values'),
   clearFailedInstalls: () => json({ all: true }),
+  pause: () => json({}),
+  cancelJob: () => json({}),
   purgeDataset: (dataset) => ({ headers: JSON_TYPE, body: `{"userId":${owner},"datasetId":"${dataset}"}` }),
 };
 
@@ -199,6 +206,7 @@ async function call(route: Route, at: Added, role: Role) {
   const target = path
     .replace('/jobs/:id', '/jobs/12345')
     .replace(':id', at.dataset)
+    .replace(':kind/:name', 'lane/import')
     .replace(':recipient', recipient)
     .replace(':fileName', path.includes('documents') ? 'notes.pdf' : 'p.tsv');
   const response = await fetch(url + target, {

@@ -9,14 +9,18 @@ import { PostgresDatasetEdits } from '../../../engine/adapters/datasets/dataset-
 import { PostgresDatasetQueries } from '../../../engine/adapters/datasets/dataset-queries-postgres.ts';
 import { PostgresDatasetReports } from '../../../engine/adapters/datasets/dataset-reports-postgres.ts';
 import { PostgresJobAdmin } from '../../../engine/adapters/jobs/job-admin-postgres.ts';
+import { PostgresJobCancels } from '../../../engine/adapters/jobs/job-cancels-postgres.ts';
+import { PostgresPauses } from '../../../engine/adapters/jobs/pauses-postgres.ts';
 import type { Postgres } from '../../../engine/adapters/postgres/postgres.ts';
 import { CountedStore } from '../../../engine/adapters/uploads/counted-store.ts';
 import { PostgresStoredBytes } from '../../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import { PostgresUploads } from '../../../engine/adapters/uploads/uploads-postgres.ts';
+import { LANES } from '../../../engine/model/event.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
 import { NO_GRANTS } from '../../../engine/ports/access-requests.ts';
 import type { JobRequest } from '../../../engine/ports/jobs.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
+import { MetricsHistory } from '../../../engine/runtime/metrics-history.ts';
 import { systemClock } from '../../../engine/runtime/time.ts';
 import { type InstallerOptions, type InstallerSettings, installerRoutes } from '../../../http/installer/routes.ts';
 import type { Route } from '../../../http/kernel/pipeline/route.ts';
@@ -84,6 +88,12 @@ export interface CallInit {
   readonly body?: FormData | string;
 }
 
+export const PAUSABLE: InstallerOptions['pausable'] = {
+  lane: LANES,
+  plugin: ['genes'],
+  target: ['AlphaDB', 'BetaDB'],
+};
+
 export async function installerApp(t: Teardown, db: Postgres, options: AppOptions = {}): Promise<App> {
   const store = new FakeObjectStore(options.now ?? Date.now);
   const postgres = new PostgresUploads(db, { instance: 1 });
@@ -113,6 +123,10 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     edits: new PostgresDatasetEdits(db),
     reports: new PostgresDatasetReports(db),
     audit: new PostgresAuditLog(db),
+    pauses: new PostgresPauses(db, { listen: () => () => undefined }),
+    cancels: new PostgresJobCancels(db, { id: 1, listen: () => () => undefined }),
+    pausable: PAUSABLE,
+    history: new MetricsHistory(),
     failedInstalls: new FakeFailedInstalls(),
     processSettings: options.processSettings ?? new FakeProcessSettings(),
     sites: [],

@@ -50,6 +50,21 @@ t.test('an install that has not begun says why it waits, which only the cache kn
   ]);
 });
 
+t.test('an install whose job was given up is failed, though its target could not be told', async (t) => {
+  const stopped = { kind: 'data', status: 'failed-installation', messages: ['an operator stopped this step'] } as const;
+  const running = { data: { status: 'running', message: undefined, updated } } as const;
+  const states = new Map([
+    [PLAIN, { state: async () => ({ ...INSTALLED, messages: running }) }],
+    [GENOME, answering],
+  ]);
+  const installs = [PLAIN, GENOME].map((target): InstallRecord => ({ ...stopped, target }));
+  t.strictSame(await liveInstallStatus(states, new VirtualClock())(viewed({ installs }), signal), [
+    { ...stopped, target: PLAIN },
+    { target: GENOME, kind: 'meta', status: 'complete', messages: [] },
+    { target: GENOME, kind: 'data', status: 'complete', messages: ['one row is odd', 'another too'] },
+  ]);
+});
+
 t.test('a target that is away or silent shows what was last known, and keeps nobody waiting', async (t) => {
   const clock = new VirtualClock();
   const source = liveInstallStatus(

@@ -51,6 +51,7 @@ function reading(text: string, at = AT): Reading {
     status: 'degraded',
     version: '1.2',
     dependencies,
+    paused: [],
     oldest: { at, jobs },
   };
 }
@@ -104,8 +105,32 @@ t.test('a frame has lanes, jobs, dependencies and daemons, and fits', async (t) 
       'pruner  yes       5       1   5 s ago',
     ].map((line) => line.replace('failed/s  oldest', 'failed/s    oldest')),
   );
+  const paused = [
+    { kind: 'lane', name: 'import', since: new Date(AT - 90_000).toISOString() },
+    { kind: 'target', name: 'Alpha', since: new Date(AT - 5_000).toISOString(), until: '2026-01-02T00:00:00.000Z' },
+  ];
+  const frame = frameOf(overviewOf('http://x', undefined, { ...reading(metrics(1)), paused }), undefined, undefined);
+  t.strictSame(
+    frame.slice(6, 9).map(({ text }) => text),
+    [
+      'paused  name    for       until',
+      'lane    import  1 m 30 s',
+      'target  Alpha   5 s       2026-01-02T00:00:00.000Z',
+    ],
+  );
   const away = { since: new Date(AT - 10_000), reason: 'refused\u0007' };
   t.equal(frameOf(overview, away, 80)[1]?.text, 'no answer since 11:59:50, retrying: refused ');
+});
+
+t.test('a wide terminal has room for the curve of each lane', async (t) => {
+  const history = { at: AT, series: { 'lane.import.done': [0, 1, null, 2] } };
+  const overview = overviewOf('http://x', undefined, { ...reading(metrics(1)), history });
+  const lines = (width?: number) => frameOf(overview, undefined, width).map(({ text }) => text);
+  for (const width of [undefined, 100]) {
+    t.match(lines(width)[3], / oldest {2}done, last hour$/);
+    t.match(lines(width)[4], / 1 m 30 s {2}▁▅ █$/);
+  }
+  t.notMatch(lines(99).join('\n'), 'last hour');
 });
 
 t.test('a screen is given back as it was, once, and draws what fits', async (t) => {

@@ -9,6 +9,7 @@ import { endLeftoverScripts } from '../../../../engine/adapters/scripts/child-pr
 import { CappedLines, LineSplitter, Tail } from '../../../../engine/adapters/scripts/child-process-run.ts';
 import { processFacts } from '../../../../engine/adapters/scripts/process-facts.ts';
 import type { ScriptSpec } from '../../../../engine/ports/script-runner.ts';
+import { Cancelled } from '../../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../../engine/runtime/log.ts';
 import { systemClock } from '../../../../engine/runtime/time.ts';
 import { scriptRunnerConformance } from '../../../conformance/script-runner.ts';
@@ -168,6 +169,14 @@ fact('a missing workspace is a defect that names it', async (t, { runner, spec }
 fact('a script that ignores SIGTERM is killed after the grace', async (t, { runner, spec }) => {
   const { end } = await runner.run(spec('stubborn', { maxDurationMs: 100 }), signal);
   t.same(end, { kind: 'timed-out', afterMs: 100 });
+});
+
+t.test('a script that is cancelled hard is killed at once', async (t) => {
+  const { runner, spec } = await setup(t, { graceMs: 3_600_000 });
+  const stop = new AbortController();
+  const hard = new Cancelled('cancelled by user 9', true);
+  const run = runner.run(spec('stubborn', { onStderr: () => stop.abort(hard) }), stop.signal);
+  await t.rejects(run, { kind: 'aborted', message: /cancelled by user 9/ });
 });
 
 fact('a grandchild that holds the pipes does not hold the run, and is ended', async (t, { runner, spec }) => {

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import t from 'tap';
 import { fetch } from 'undici';
+import type { Pause } from '../../../../engine/ports/pauses.ts';
 import { transient } from '../../../../engine/runtime/failure.ts';
 import { findProgram, type HealthCheck, sharedHealth } from '../../../../http/kernel/pipeline/ops.ts';
 import { VirtualClock } from '../../../fakes/virtual-clock.ts';
@@ -46,6 +47,25 @@ t.test('without something vital it is unhealthy, with everything healthy', async
   t.equal(await status(up('store', true)), 'healthy');
   t.equal(await status(up('broker'), down('store', true, transient('away'))), 'unhealthy');
   t.equal(await status(), 'healthy');
+});
+
+t.test('what operators have paused is shown without names and reasons, and changes no status', async (t) => {
+  const clock = new VirtualClock();
+  const since = new Date(clock.now());
+  const until = new Date(clock.now() + 60_000);
+  let paused: readonly Pause[] = [
+    { kind: 'lane', name: 'import', since, by: 'user 42', reason: 'secret plans', until: undefined },
+    { kind: 'target', name: 'AlphaDB', since, by: 'user 42', reason: undefined, until },
+  ];
+  const health = sharedHealth({ threads: () => 3, checks: [], clock, version: '1', paused: () => paused });
+  const report = await health();
+  t.equal(report.status, 'healthy');
+  t.strictSame(report.paused, [
+    { kind: 'lane', name: 'import', since: since.toISOString() },
+    { kind: 'target', name: 'AlphaDB', since: since.toISOString(), until: until.toISOString() },
+  ]);
+  paused = [];
+  t.notOk('paused' in (await health()));
 });
 
 t.test('a check that hangs costs two seconds, and all who ask meanwhile share it', async (t) => {
