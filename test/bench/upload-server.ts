@@ -63,7 +63,7 @@ async function ours(store: ObjectStore): Promise<number> {
       const { request, signal } = context;
       const at = { owner: '1' as UserId, dataset: 'bench' as DatasetId };
       const announcedBytes = Number(request.headers['content-length']);
-      const limits = { maxUploadBytes: LARGEST, quotaBytes: LARGEST, announcedBytes };
+      const limits = { maxUploadBytes: LARGEST, quotaBytes: LARGEST, waitingPerUser: LARGEST, announcedBytes };
       const session = new UploadSession(at, ports, limits);
       let bytes = 0;
       const onPart: Parameters<typeof readMultipart>[2] = async ({ fileName = '', body }) => {
