@@ -10,6 +10,8 @@ export interface Held {
   /** Resolves when the script waits. */
   reached(): Promise<void>;
   release(): Promise<void>;
+  /** For a script that was ended while it waited. */
+  forget(): Promise<void>;
 }
 
 export function held(dir: string, name: string): Held {
@@ -24,6 +26,9 @@ export function held(dir: string, name: string): Held {
     },
     async release() {
       await writer?.write('go\n');
+      await writer?.close();
+    },
+    async forget() {
       await writer?.close();
     },
   };

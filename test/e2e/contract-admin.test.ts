@@ -290,6 +290,18 @@ row('ours/jobs', async (t) => {
   t.match(await admin.send('POST', `/admin/rpc/jobs/${dead?.id}/retry`), { status: 202, body: { state: 'queued' } });
   await ended(dir, sound);
   t.same(await jobs('state=dead&lane=sharing'), []);
+  const pipe = held(dir, 'cancelled');
+  const id = await owner.upload(details(), 'held-import.fifo', pipe.content);
+  await pipe.reached();
+  const running = (await jobs('lane=import&state=running')).find(({ datasetId }) => datasetId === id);
+  t.match(await admin.send('POST', `/admin/rpc/jobs/${running?.id}/cancel`, { reason: 'wrong file' }), {
+    status: 202,
+    body: { id: running?.id, state: 'cancelling' },
+  });
+  await ended(dir, id);
+  await pipe.forget();
+  const message = 'cancelled by Admin-Token: wrong file';
+  t.match(await jobs('state=dead&lane=import'), [{ id: running?.id, datasetId: id, message }]);
 });
 row('ours/reconcile and prune', async (t) => {
   for (const daemon of ['reconcile', 'prune']) {
@@ -334,7 +346,7 @@ row('ours/metrics history', async (t) => {
   const { status, body } = await admin.get('/admin/metrics/history?series=process.&step=86400');
   const { names, series } = body as { names: readonly string[]; series: Record<string, readonly unknown[]> };
   t.equal(status, 200);
-  t.ok(names.includes('lane.import.queued'), names.join());
+  t.ok(names.includes('process.delay'), names.join());
   t.ok(Number(series['process.memory']?.at(-1)) > 1_000_000);
 });
 row('ours/reload and log level', async (t) => {
