@@ -13,8 +13,9 @@
 // a row never had a call.
 //
 // The first install on a target that has nothing of the dataset is marked on several targets at once in the cache, and then on
-// each target, in the statement that finds that there is nothing. Where metadata follow data, the end of the data and the beginning of the metadata are one write on each side. A mark of
-// metadata makes nothing due but the step itself, so the target may have it before the cache.
+// each target, in the statement that finds that there is nothing. Where metadata follow data, the end of the data and the
+// beginning of the metadata are one write on each side. A mark of metadata makes nothing due but the step itself, so the target
+// may have it before the cache.
 
 import type { InstallKind, InstallStatus } from '../../engine/model/status.ts';
 import type { Catalog, CatalogChange, InstallAttempt, ObjectVersion } from '../../engine/ports/catalog.ts';

@@ -8,16 +8,13 @@ import { tellSites } from '../../actors/daemons/site-grants.ts';
 import { auditRetention } from '../../actors/daemons/sweeps.ts';
 import { datasetMetrics } from '../../actors/jobs/queue-metrics.ts';
 import { Scratch } from '../../actors/jobs/scratch.ts';
-import type { UploadLimits } from '../../actors/lanes/upload-lane.ts';
-import { type PausableNames, PausesInForce } from '../../actors/pauses/pauses-in-force.ts';
+import { PausesInForce } from '../../actors/pauses/pauses-in-force.ts';
 import { CallsInProgress } from '../../actors/plugin-host/calls-in-progress.ts';
 import { PluginBreakers } from '../../actors/plugins/plugin-breakers.ts';
-import { REPORT_LANE } from '../../actors/report/report-lane.ts';
 import { topology } from '../../actors/topology.ts';
 import type { Configuration } from '../../config/configuration.ts';
 import { PostgresGrantChanges, PostgresGrants } from '../../engine/adapters/access/user-datasets.ts';
 import { DiskFloor } from '../../engine/adapters/uploads/disk-floor.ts';
-import { LANES } from '../../engine/model/event.ts';
 import { NO_GRANT_CHANGES, NO_GRANTS } from '../../engine/ports/access-requests.ts';
 import type { ProcessSettings } from '../../engine/ports/process-control.ts';
 import type { ChildSpec } from '../../engine/runtime/actor.ts';
@@ -30,6 +27,7 @@ import { accessService } from './access-service.ts';
 import { authSettings } from './front-end.ts';
 import { type Handler, handler } from './handler.ts';
 import { installerFrontEnd, partsCheck, pluginChecks, watchedDependencies } from './installer-front-end.ts';
+import { laneChannels, pausableNames, uploadLimits } from './lane-settings.ts';
 import type { LiveSettings } from './live-settings.ts';
 import { metricsHistory } from './metrics-history.ts';
 import { type CoreParts, dataTypes, openCore, urlUploads } from './open-core.ts';
@@ -85,11 +83,7 @@ export async function compose(
   const data = threadData(configuration, parts.live);
   const threads = workerThreads(data, { clock, log, metrics });
   const breakers = new PluginBreakers(types, { clock, log, metrics });
-  const pausable: PausableNames = {
-    lane: [...LANES, ...(configuration.report ? [REPORT_LANE] : [])],
-    plugin: Object.keys(installer.plugins),
-    target: installer.installTargets.map(({ targetId }) => targetId),
-  };
+  const pausable = pausableNames(configuration);
   const inForce = scope.use('pauses', new PausesInForce(core.pauses, pausable, { clock, log, metrics }));
   // Read before anything claims.
   await inForce.refresh(signal);
@@ -255,38 +249,6 @@ export async function compose(
       ...(access ? { access: access.url() } : {}),
       ...(host ? { pluginHost: host.url() } : {}),
     }),
-  };
-}
-
-function uploadLimits({ restService }: Configuration['installer'], { lanes }: LiveSettings): UploadLimits {
-  const { maxUploadSize, userMaxStorageSize, urlUploads } = restService;
-  const url = {
-    maxUploadBytes: maxUploadSize,
-    quotaBytes: userMaxStorageSize,
-    get atOnce() {
-      return Math.ceil(lanes.current.upload.workerCount / 2);
-    },
-  };
-  const { maxEntries, maxNamesSize: maxNameBytes, maxDurationMs: maxMs } = restService.archives;
-  const archives = { maxEntries, maxNameBytes, maxMs };
-  return { maxTotalBytes: userMaxStorageSize, archives, ...(urlUploads.enabled ? { url } : {}) };
-}
-
-type Lanes = Configuration['installer']['lanes'];
-
-function laneChannels({ upload: _fedByJobRows, ...lanes }: Lanes): Parameters<typeof topology>[0]['channels'] {
-  const channel = (lane: Lanes['import']): { channel: string; key: string } => ({
-    channel: lane.eventChannel,
-    key: lane.eventKey,
-  });
-  return {
-    softDelete: channel(lanes.softDelete),
-    import: channel(lanes.import),
-    updateMeta: channel(lanes.updateMeta),
-    install: channel(lanes.install),
-    sharing: channel(lanes.sharing),
-    reconciliation: channel(lanes.reconciliation),
-    hardDelete: channel(lanes.hardDelete),
   };
 }
 

@@ -28,3 +28,16 @@ export function takeNext<Job>(
   for (const { job } of running) counts.set(tenantOf(job), (counts.get(tenantOf(job)) ?? 0) + 1);
   return waiting.pollLowest(({ job }) => turns.rankOf(tenantOf(job), counts.get(tenantOf(job)) ?? 0));
 }
+
+export const withDuplicates = <Job>(running: Iterable<Running<Job>>): readonly { readonly job: Job }[] =>
+  [...running].flatMap((one) => (one.next ? [one, one.next] : [one]));
+
+/** The duplicates, which do not start any more. */
+export function takeDuplicates<Job>(running: Iterable<Running<Job>>): readonly Claimed<Job>[] {
+  const taken: Claimed<Job>[] = [];
+  for (const one of running) {
+    if (one.next) taken.push(one.next);
+    delete one.next;
+  }
+  return taken;
+}

@@ -14,7 +14,7 @@ import { Actor } from '../runtime/actor.ts';
 import { aborted, kindOf, messageOf } from '../runtime/failure.ts';
 import { Turns } from '../runtime/fair-share.ts';
 import { Notifier } from '../runtime/wait.ts';
-import { type Claimed, type Running, takeNext } from './claimed-job.ts';
+import { type Claimed, type Running, takeDuplicates, takeNext, withDuplicates } from './claimed-job.ts';
 import { IdleWaits } from './idle-waits.ts';
 import {
   type LaneBounds,
@@ -67,9 +67,9 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
 
   /** All claimed jobs whose outcomes are not written yet. Their leases must be renewed. */
   held(): Job[] {
-    const running = [...this.#running.values()].flatMap(({ job, next }) => (next ? [job, next.job] : [job]));
-    const waiting = [...this.#mailbox].map(({ job }) => job);
-    return [...waiting, ...running, ...this.#traffic.unwritten.map(({ job }) => job)];
+    return [...this.#mailbox, ...withDuplicates(this.#running.values()), ...this.#traffic.unwritten].map(
+      ({ job }) => job,
+    );
   }
 
   /** True while the job waits for a worker. */
@@ -290,11 +290,8 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
     // Shortens a back-off delay that began before the stop.
     this.#traffic.hurry(this.clock.now());
     this.#cancelled.clear();
-    for (const { job } of this.#mailbox.drain()) this.#complete(job, this.#options.abandon(job));
-    for (const running of this.#running.values()) {
-      if (running.next) this.#complete(running.next.job, this.#options.abandon(running.next.job));
-      delete running.next;
-    }
+    for (const { job } of [...this.#mailbox.drain(), ...takeDuplicates(this.#running.values())])
+      this.#complete(job, this.#options.abandon(job));
   }
 
   #abortRunning(): void {
