@@ -59,5 +59,8 @@ t.test('doctor finds nothing wrong with what up started, and says what is missin
 });
 
 t.test('doctor wants a file', async (t) => {
-  t.match(await longshore(['doctor']), { code: 2, stderr: /usage: longshore doctor --config FILE \[--json\]/ });
+  t.match(await longshore(['doctor']), {
+    code: 2,
+    stderr: /--config FILE is required[\s\S]*usage: longshore doctor --config FILE/,
+  });
 });
