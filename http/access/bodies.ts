@@ -74,7 +74,7 @@ export const PatchItems = Type.Array(
   }),
 );
 
-export const User = Type.Object({
+export const User = Type.Named('User', {
   userId: UserIdOutput,
   firstName: Type.String(),
   lastName: Type.String(),

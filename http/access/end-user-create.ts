@@ -26,7 +26,8 @@ import { CLOSED, documented, level, parseDate, text } from './bodies.ts';
 import { findInvitee, type Invitee, readInvitee } from './people.ts';
 import { unknownDataset, writtenToday } from './providers.ts';
 
-const NewEndUser = Type.Object(
+const NewEndUser = Type.Named(
+  'NewEndUser',
   {
     userId: Type.Optional(Type.Unknown()),
     email: Type.Optional(Type.String()),
@@ -44,7 +45,10 @@ const NewEndUser = Type.Object(
   },
   CLOSED,
 );
-const EndUserCreated = Type.Object({ created: Type.Boolean(), endUserId: Type.Optional(Type.String()) });
+const EndUserCreated = Type.Named('EndUserCreated', {
+  created: Type.Boolean(),
+  endUserId: Type.Optional(Type.String()),
+});
 
 export interface EndUserCreateOptions extends ActorOptions {
   readonly catalogue: Pick<AccessCatalogue, 'find'>;

@@ -23,7 +23,7 @@ import { level, PatchItems, paged, readPatch, User } from './bodies.ts';
 import { decidePatch } from './end-user-patch.ts';
 import { emptyListing, pageOf, pageParameters, type ShownUser, sendPage, showUsers } from './people.ts';
 
-const EndUser = Type.Object({
+const EndUser = Type.Named('EndUser', {
   user: User,
   datasetId: Type.String(),
   startDate: Type.Optional(Type.String({ format: 'date-time' })),

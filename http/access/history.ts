@@ -15,7 +15,7 @@ import { pageOf, pageParameters, type ShowUser, showUsers } from './people.ts';
 
 const inUpperCase = (words: readonly string[]) => Type.Enum(words.map((word) => word.toUpperCase()));
 
-const HistoryUser = Type.Object({
+const HistoryUser = Type.Named('HistoryUser', {
   userID: Type.Unsafe<string>({ type: 'integer', format: 'int64', minimum: 0 }),
   firstName: Type.String(),
   lastName: Type.String(),
@@ -23,7 +23,7 @@ const HistoryUser = Type.Object({
   organization: Type.String(),
 });
 
-const History = Type.Object({
+const History = Type.Named('HistoryPage', {
   meta: Type.Object({ rows: count, offset: count }),
   results: Type.Array(
     Type.Object({

@@ -31,7 +31,7 @@ import { answer, type Route, refusals } from '../kernel/pipeline/route.ts';
 import { registered } from './actor.ts';
 import type { StudyIds } from './asked-dataset.ts';
 
-const Actions = Type.Object({
+const Actions = Type.Named('Actions', {
   studyMetadata: Type.Boolean(),
   subsetting: Type.Boolean(),
   visualizations: Type.Boolean(),
@@ -39,7 +39,7 @@ const Actions = Type.Object({
   resultsAll: Type.Boolean(),
 });
 
-const PermissionEntry = Type.Object({
+const PermissionEntry = Type.Named('PermissionEntry', {
   studyId: Type.String(),
   sha1Hash: Type.String(),
   displayName: Type.String(),
@@ -52,13 +52,13 @@ const PermissionEntry = Type.Object({
   accessRequestStatus: Type.Enum([...APPROVAL_STATUSES]),
 });
 
-const Permissions = Type.Object({
+const Permissions = Type.Named('Permissions', {
   isStaff: Type.Optional(Type.Boolean()),
   isOwner: Type.Optional(Type.Boolean()),
   perDataset: Type.Record(Type.String(), PermissionEntry),
 });
 
-const StudyPermission = Type.Object({
+const StudyPermission = Type.Named('StudyPermission', {
   studyId: Type.String(),
   datasetId: Type.String(),
   isUserStudy: Type.Boolean(),

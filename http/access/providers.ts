@@ -14,7 +14,8 @@ import { askedDataset, isAskable } from './asked-dataset.ts';
 import { CLOSED, documented, id, PatchItems, paged, readFlagPatch, User } from './bodies.ts';
 import { emptyListing, findInvitee, pageOf, pageParameters, readInvitee, rowId, sendPage } from './people.ts';
 
-const NewProvider = Type.Object(
+const NewProvider = Type.Named(
+  'NewProvider',
   {
     datasetId: Type.String(),
     userId: Type.Optional(Type.Unknown()),
@@ -27,7 +28,7 @@ const NewProvider = Type.Object(
 const ProviderList = paged(
   Type.Object({ providerId: id, datasetId: Type.String(), user: User, isManager: Type.Boolean() }),
 );
-const ProviderCreated = Type.Object({ created: Type.Boolean(), providerId: Type.Optional(id) });
+const ProviderCreated = Type.Named('ProviderCreated', { created: Type.Boolean(), providerId: Type.Optional(id) });
 
 export interface ProvidersOptions extends ActorOptions {
   readonly catalogue: Pick<AccessCatalogue, 'find'>;

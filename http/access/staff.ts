@@ -13,10 +13,10 @@ import { type ActorOptions, actorOf, causeOf, demandOwner, demandStaff } from '.
 import { documented, id, PatchItems, paged, readFlagPatch, User } from './bodies.ts';
 import { pageOf, pageParameters, rowId, sendPage } from './people.ts';
 
-const NewStaff = Type.Object({ userId: Type.Unknown(), isOwner: Type.Boolean() });
+const NewStaff = Type.Named('NewStaff', { userId: Type.Unknown(), isOwner: Type.Boolean() });
 
 const StaffList = paged(Type.Object({ staffId: id, user: User, isOwner: Type.Boolean() }));
-const StaffCreated = Type.Object({ staffId: id });
+const StaffCreated = Type.Named('StaffCreated', { staffId: id });
 
 export interface StaffOptions extends ActorOptions {
   readonly staff: AccessStaff;

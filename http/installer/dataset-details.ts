@@ -44,7 +44,7 @@ import {
 import { findProfiles, Owner, ownerView, type Profiles, ShareDetails, shareDetailsView } from './people.ts';
 import { RevisionHistory, revisionHistoryView } from './uploads/revision-history.ts';
 
-const RelatedDatasetOutput = Type.Object({
+const RelatedDatasetOutput = Type.Named('RelatedDataset', {
   datasetId: VdiId,
   type: DatasetTypeOutput,
   name: Type.String(),
@@ -102,10 +102,10 @@ const current = {
   files: FileListing,
 } satisfies TProperties & Readonly<Record<keyof CreateDetails, TSchema>>;
 
-const DatasetDetails = Type.Object(current);
+const DatasetDetails = Type.Named('DatasetDetails', current);
 type DatasetDetails = Static<typeof DatasetDetails>;
 
-export const OldDatasetDetails = Type.Object({
+export const OldDatasetDetails = Type.Named('DatasetDetails17', {
   ...common,
   studyCharacteristics: Type.Optional(Characteristics),
   files: OldFileListing,

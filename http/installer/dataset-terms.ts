@@ -17,25 +17,30 @@ import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RouteParameter } from '../kernel/pipeline/route.ts';
 import { VISIBILITIES } from './metadata/create-details.ts';
 
-export const VdiId = Type.Unsafe<DatasetId>({ type: 'string', pattern: '^[a-zA-Z0-9_-]+$' });
+export const VdiId = Type.Unsafe<DatasetId>({ type: 'string', pattern: '^[a-zA-Z0-9_-]+$', title: 'DatasetId' });
 /** In requests. Ids that another installer assigned may contain dots. */
 export const DatasetIdInput = Type.Unsafe<DatasetId>({
   type: 'string',
   pattern: `^${DATASET_ID_TEXT}$`,
 });
-export const InstallTargetIdOutput = Type.Unsafe<TargetId>({ type: 'string', minLength: 5, maxLength: 32 });
+export const InstallTargetIdOutput = Type.Unsafe<TargetId>({
+  type: 'string',
+  minLength: 5,
+  maxLength: 32,
+  title: 'InstallTargetId',
+});
 export const InstallTargetIds = Type.Array(InstallTargetIdOutput, { uniqueItems: true });
 export const Datetime = Type.String({ format: 'date-time' });
-export const VisibilityOutput = Type.Enum([...VISIBILITIES]);
+export const VisibilityOutput = Type.Enum([...VISIBILITIES], { title: 'Visibility' });
 
-export const DatasetTypeOutput = Type.Object({
+export const DatasetTypeOutput = Type.Named('DatasetType', {
   name: Type.String({ minLength: 3 }),
   version: Type.String({ minLength: 1 }),
   category: Type.String({ minLength: 3 }),
 });
 export type DatasetTypeOutput = Static<typeof DatasetTypeOutput>;
 
-const InstallState = Type.Object({
+const InstallState = Type.Named('InstallState', {
   status: Type.Enum([...INSTALL_STATUSES]),
   messages: Type.Optional(Type.Array(Type.String())),
 });
@@ -44,7 +49,7 @@ const InstallState = Type.Object({
  * `import` is always there: queued until it begins, also when the upload was refused. `install` is empty until the import is
  * complete. Callers that name no version are not shown what is queued ({@link statusBlock}).
  */
-export const StatusBlock = Type.Object({
+export const StatusBlock = Type.Named('StatusBlock', {
   upload: Type.Object({ status: Type.Enum([...UPLOAD_STATUSES]), message: Type.Optional(Type.String()) }),
   import: Type.Object({
     status: Type.Enum([...IMPORT_STATUSES]),

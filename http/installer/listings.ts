@@ -36,7 +36,7 @@ import {
   showsPeople,
 } from './people.ts';
 
-const ListingItem = Type.Object({
+const ListingItem = Type.Named('ListingItem', {
   datasetId: VdiId,
   owner: Owner,
   type: DatasetTypeOutput,

@@ -7,7 +7,7 @@ import type { Accounts, Profile } from '../../engine/ports/access-people.ts';
 import type { ShareRecord } from '../../engine/ports/dataset-queries.ts';
 import { Type, UserIdOutput } from '../kernel/openapi/schema-node.ts';
 
-export const Owner = Type.Object({
+export const Owner = Type.Named('Owner', {
   userId: UserIdOutput,
   firstName: Type.String(),
   lastName: Type.String(),
@@ -17,7 +17,7 @@ export const Owner = Type.Object({
 export type Owner = Static<typeof Owner>;
 
 /** A share as the listing shows it (docs/contract/installer.md#dataset-listing). */
-export const ListedShare = Type.Object({
+export const ListedShare = Type.Named('ListedShare', {
   userId: UserIdOutput,
   firstName: Type.String(),
   lastName: Type.String(),
@@ -27,7 +27,7 @@ export const ListedShare = Type.Object({
 export type ListedShare = Static<typeof ListedShare>;
 
 /** A share as the details show it to the owner. */
-export const ShareDetails = Type.Object({ recipient: Owner, status: Type.Enum(['grant', 'revoke']) });
+export const ShareDetails = Type.Named('ShareDetails', { recipient: Owner, status: Type.Enum(['grant', 'revoke']) });
 export type ShareDetails = Static<typeof ShareDetails>;
 
 export type Profiles = ReadonlyMap<UserId, Profile>;

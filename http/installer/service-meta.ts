@@ -12,7 +12,7 @@ import type { InstallTargets } from './install-targets.ts';
 import { InstallTargetId } from './metadata/create-details.ts';
 import { askedTarget } from './paging.ts';
 
-export const ServiceMeta = Type.Object({
+export const ServiceMeta = Type.Named('ServiceMeta', {
   buildInfo: Type.Object({ name: Type.String(), version: Type.String(), node: Type.String() }),
   configuration: Type.Object({
     api: Type.Object({
@@ -70,7 +70,7 @@ export interface SelfMetaOptions {
 
 const Bytes = Type.Integer({ minimum: 0, format: 'int64' });
 /** In bytes of raw uploads; what is being uploaded counts, what is deleted does not. */
-const SelfMeta = Type.Object({ quota: Type.Object({ limit: Bytes, usage: Bytes }) });
+const SelfMeta = Type.Named('SelfMeta', { quota: Type.Object({ limit: Bytes, usage: Bytes }) });
 type SelfMeta = Static<typeof SelfMeta>;
 
 export function selfMetaRoute({ uploads, userMaxStorageBytes }: SelfMetaOptions): Route {
@@ -94,7 +94,7 @@ export function selfMetaRoute({ uploads, userMaxStorageBytes }: SelfMetaOptions)
 
 // GET /plugins (docs/contract/installer.md#plugins).
 
-const PluginOutput = Type.Object({
+const PluginOutput = Type.Named('Plugin', {
   pluginName: Type.String(),
   dataTypes: Type.Array(
     Type.Object({

@@ -38,10 +38,10 @@ import { CLOSED } from './metadata/create-details.ts';
 import { inBatches, paging, pagingOf } from './paging.ts';
 import { findProfiles, Owner, ownerView } from './people.ts';
 
-const OfferInput = Type.Object({ action: Type.Enum([...OFFER_ACTIONS]) }, CLOSED);
-const ReceiptInput = Type.Object({ action: Type.Enum([...RECEIPT_ACTIONS]) }, CLOSED);
+const OfferInput = Type.Named('OfferInput', { action: Type.Enum([...OFFER_ACTIONS]) }, CLOSED);
+const ReceiptInput = Type.Named('ReceiptInput', { action: Type.Enum([...RECEIPT_ACTIONS]) }, CLOSED);
 
-const ShareOffer = Type.Object({
+const ShareOffer = Type.Named('ShareOffer', {
   datasetId: VdiId,
   owner: Owner,
   shareStatus: Type.Enum([...SHARE_STATUSES]),

@@ -15,10 +15,15 @@ export const MAX_IDS = 10_000;
 
 /** Requests may use either case; responses use lower case. */
 const JobId = Type.String({ minLength: 32, maxLength: 32, pattern: '^[\\dA-Fa-f]{32}$' });
-const Status = Type.Enum([...REPORT_STATUSES]);
-const ResolvedBlastConfig = Type.Unsafe({ ...BLAST_CONFIG_SCHEMA, required: ['formatType'] });
+const Status = Type.Enum([...REPORT_STATUSES], { title: 'ReportStatus' });
+const ResolvedBlastConfig = Type.Unsafe({
+  ...BLAST_CONFIG_SCHEMA,
+  required: ['formatType'],
+  title: 'ResolvedBlastConfig',
+});
 
-const UserMeta = Type.Object(
+const UserMeta = Type.Named(
+  'UserMeta',
   {
     summary: Type.Optional(Type.String({ maxLength: SUMMARY_CHARACTERS, description: 'One line' })),
     description: Type.Optional(Type.String({ description: 'Of any length' })),
@@ -39,7 +44,8 @@ export const CreateChecks = Type.Object(
   CLOSED,
 );
 
-export const CreateRequest = Type.Object(
+export const CreateRequest = Type.Named(
+  'CreateRequest',
   {
     queryJobID: JobId,
     blastConfig: Type.Optional(Type.Unsafe({ ...BLAST_CONFIG_SCHEMA, default: { formatType: DEFAULT_FORMAT_TYPE } })),
@@ -48,11 +54,12 @@ export const CreateRequest = Type.Object(
   },
   CLOSED,
 );
-export const CreateResponse = Type.Object({ reportJobID: JobId });
+export const CreateResponse = Type.Named('CreateResponse', { reportJobID: JobId });
 
 export const PatchChecks = Type.Object({ userMeta: Type.Optional(UserMeta) }, CLOSED);
 
-export const PatchRequest = Type.Object(
+export const PatchRequest = Type.Named(
+  'PatchRequest',
   {
     userMeta: orNull(
       Type.Object({
@@ -68,7 +75,7 @@ export const JobList = Type.Array(
   Type.Object({ reportJobID: JobId, queryJobID: JobId, status: Status, userMeta: Type.Optional(UserMeta) }),
 );
 
-export const JobDetails = Type.Object({
+export const JobDetails = Type.Named('JobDetails', {
   reportJobID: JobId,
   queryJobID: JobId,
   status: Status,
@@ -88,7 +95,11 @@ export const LinkGuestChecks = Type.Object(
   { guestToken: Type.String(), guestID: Type.Optional(Type.Unknown()) },
   CLOSED,
 );
-export const LinkGuestRequest = Type.Object({ guestToken: Type.String(), guestID: Type.Optional(GuestId) }, CLOSED);
+export const LinkGuestRequest = Type.Named(
+  'LinkGuestRequest',
+  { guestToken: Type.String(), guestID: Type.Optional(GuestId) },
+  CLOSED,
+);
 
 export const BrokenJobs = Type.Array(
   Type.Object({

@@ -60,7 +60,7 @@ async function open(t: Test, colorScheme: 'light' | 'dark', { url }: Documented 
 for (const [name, service] of Object.entries(SERVICES)) {
   t.test(`of the ${name}: shows every operation, loads nothing else and complains of nothing`, async (t) => {
     const { page, asked, complaints } = await open(t, 'light', service);
-    const shown = await page.locator('section:not(#errors) h2').allInnerTexts();
+    const shown = await page.locator('section:not(.schema) h2').allInnerTexts();
     const wanted = service.routes.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
     t.strictSame(shown.map((text) => text.replaceAll(/\s+/g, ' ')).sort(), wanted.sort());
     for (const { summary } of service.routes) t.ok(await page.getByText(summary).first().isVisible(), summary);
@@ -110,17 +110,17 @@ t.test('bodies open where they stand', async (t) => {
   const body = page.locator('#createDataset details').first();
   t.notOk(await body.locator('ul').first().isVisible());
   await body.locator('summary').click();
-  t.match(
-    await body.locator('ul').first().innerText(),
-    /installTargets[\s\S]*text of 3 to 1024 characters[\s\S]*dataFile/,
-  );
+  t.match(await body.locator('ul').first().innerText(), /details[\s\S]*NewDataset[\s\S]*dataFile/);
 });
 
-t.test('the body of errors is shown once, and another one where it is', async (t) => {
+t.test('a named schema is shown once, and what names it leads there', async (t) => {
   const { page } = await open(t, 'light');
-  t.match(await page.locator('#errors').innerText(), /status\*[\s\S]*"bad-request"[\s\S]*byKey\*/);
+  t.match(await page.locator('#Problem').innerText(), /status\*[\s\S]*"bad-request"[\s\S]*byKey\*/);
   t.equal(await page.getByText('"bad-request"').count(), 1);
-  t.equal(await page.locator('#getReady details').count(), 2, 'of 200 and of 503');
+  t.match(await page.locator('#NewDataset').innerText(), /installTargets[\s\S]*text of 3 to 1024 characters/);
+  await page.locator('#createDataset a[href="#Problem"]').first().click();
+  t.ok(await inView(page, 'Problem'));
+  t.equal(await page.locator('#getReady details').count(), 2, 'schemas without a name, of 200 and of 503');
 });
 
 const inView = (page: Page, id: string): Promise<unknown> =>

@@ -18,7 +18,7 @@ import { answer, type Route, refusals } from '../../kernel/pipeline/route.ts';
 import { Datetime } from '../dataset-terms.ts';
 import { ADMIN_REFUSALS, askedMoment, momentParameter } from './admin-route.ts';
 
-const AuditItem = Type.Object({
+const AuditItem = Type.Named('AuditItem', {
   id: Type.String({ description: 'Position in chronological order' }),
   at: Datetime,
   kind: Type.Enum([...AUDIT_KINDS]),
@@ -39,7 +39,7 @@ const AuditItem = Type.Object({
 });
 type AuditItem = Static<typeof AuditItem>;
 
-const AuditReport = Type.Object({
+const AuditReport = Type.Named('AuditReport', {
   results: Type.Array(AuditItem, { description: 'Newest first' }),
   next: Type.Optional(Type.String({ description: '`after` of the next page; absent on the last page' })),
 });

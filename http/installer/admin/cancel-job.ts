@@ -13,7 +13,8 @@ import { JobId, jobId, unknownJob } from './jobs.ts';
 /** With it, the order fits into a notification of the database. */
 const MAX_REASON = 1_000;
 
-const CancelInput = Type.Object(
+const CancelInput = Type.Named(
+  'CancelInput',
   {
     reason: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_REASON, description: 'For other operators' })),
     hard: Type.Optional(
@@ -25,7 +26,7 @@ const CancelInput = Type.Object(
   CLOSED,
 );
 
-const JobCancelling = Type.Object({ id: JobId, state: Type.Enum(['cancelling']) });
+const JobCancelling = Type.Named('JobCancelling', { id: JobId, state: Type.Enum(['cancelling']) });
 type JobCancelling = Static<typeof JobCancelling>;
 
 interface JobCancelOptions {

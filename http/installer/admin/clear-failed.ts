@@ -21,7 +21,8 @@ import { ADMIN_REFUSALS, CountOf, runEnded, runFailure, runsOf, shownRuns, skips
 /** For more, send several requests. */
 const MAX_PLACES = 10_000;
 
-const ClearInput = Type.Object(
+const ClearInput = Type.Named(
+  'ClearInput',
   {
     all: Type.Optional(Type.Boolean({ description: 'All failed installs; instead of targets' })),
     targets: Type.Optional(
@@ -36,7 +37,7 @@ const ClearInput = Type.Object(
 );
 type ClearInput = Static<typeof ClearInput>;
 
-const ClearView = Type.Object({
+const ClearView = Type.Named('ClearRun', {
   started: Datetime,
   ended: runEnded,
   skipRun: Type.Boolean(),
@@ -52,7 +53,7 @@ type ClearView = Static<typeof ClearView>;
 const ClearRuns = runsOf(ClearView);
 type ClearRuns = Static<typeof ClearRuns>;
 
-const ClearStarted = Type.Object({ state: Type.Enum(['started']), skipRun: Type.Boolean() });
+const ClearStarted = Type.Named('ClearStarted', { state: Type.Enum(['started']), skipRun: Type.Boolean() });
 type ClearStarted = Static<typeof ClearStarted>;
 
 interface ClearFailedOptions {

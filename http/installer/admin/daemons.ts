@@ -19,7 +19,7 @@ import { answer, type Route, refusals } from '../../kernel/pipeline/route.ts';
 import { Datetime } from '../dataset-terms.ts';
 import { ADMIN_REFUSALS, CountOf, momentOf, runEnded, runFailure, runsOf, shownRuns, skipsOf } from './admin-route.ts';
 
-const ReconcileReport = Type.Object({
+const ReconcileReport = Type.Named('ReconcileReport', {
   kind: Type.Enum(['full', 'slim']),
   started: Datetime,
   ended: runEnded,
@@ -40,7 +40,7 @@ const ReconcileReport = Type.Object({
 });
 type ReconcileReport = Static<typeof ReconcileReport>;
 
-const PruneReport = Type.Object({
+const PruneReport = Type.Named('PruneReport', {
   started: Datetime,
   ended: runEnded,
   cutoff: Type.String({ format: 'date-time', description: 'Datasets deleted or superseded before this time were due' }),
@@ -57,14 +57,14 @@ type ReconcileRuns = Static<typeof ReconcileRuns>;
 const PruneRuns = runsOf(PruneReport);
 type PruneRuns = Static<typeof PruneRuns>;
 
-const ReconcileStarted = Type.Object({
+const ReconcileStarted = Type.Named('ReconcileStarted', {
   state: Type.Enum(['started']),
   kind: Type.Enum(['full']),
   allowDeletes: Type.Boolean(),
 });
 type ReconcileStarted = Static<typeof ReconcileStarted>;
 
-const PruneStarted = Type.Object({
+const PruneStarted = Type.Named('PruneStarted', {
   state: Type.Enum(['started']),
   ageCutoff: Type.Optional(Type.String({ description: 'Absent: the configured retention was used' })),
 });

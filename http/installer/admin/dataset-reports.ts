@@ -37,7 +37,7 @@ import {
 import { ADMIN_REFUSALS, Count, Limit, Offset, reportPageOf, reportPaging } from './admin-route.ts';
 import { brokenInstall, targetsOf } from './failed-reports.ts';
 
-const AllDatasetsEntry = Type.Object({
+const AllDatasetsEntry = Type.Named('AllDatasetsEntry', {
   datasetId: VdiId,
   owner: UserIdOutput,
   datasetType: DatasetTypeOutput,
@@ -55,7 +55,7 @@ const AllDatasetsEntry = Type.Object({
 });
 type AllDatasetsEntry = Static<typeof AllDatasetsEntry>;
 
-const AllDatasets = Type.Object({
+const AllDatasets = Type.Named('AllDatasets', {
   results: Type.Array(AllDatasetsEntry, { description: 'In order of creation' }),
   meta: Type.Object({
     count: Count,
@@ -69,7 +69,7 @@ const AllDatasets = Type.Object({
 });
 type AllDatasets = Static<typeof AllDatasets>;
 
-const InternalDetails = Type.Object({
+const InternalDetails = Type.Named('InternalDetails', {
   datasetType: DatasetTypeOutput,
   owner: UserIdOutput,
   isDeleted: Type.Boolean(),

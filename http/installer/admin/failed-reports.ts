@@ -26,7 +26,7 @@ import {
   reportPaging,
 } from './admin-route.ts';
 
-const BrokenImport = Type.Object({
+const BrokenImport = Type.Named('FailedImport', {
   datasetId: VdiId,
   owner: UserIdOutput,
   datasetType: DatasetTypeOutput,
@@ -37,7 +37,7 @@ type BrokenImport = Static<typeof BrokenImport>;
 
 const Asked = Type.Optional(Type.String({ minLength: 10, maxLength: 19, description: 'As requested' }));
 
-const BrokenImports = Type.Object({
+const BrokenImports = Type.Named('FailedImports', {
   results: Type.Array(BrokenImport),
   meta: Type.Object({
     count: Type.Integer({ minimum: 0, description: 'Number of records in the result' }),
@@ -50,7 +50,7 @@ const BrokenImports = Type.Object({
 });
 type BrokenImports = Static<typeof BrokenImports>;
 
-const BrokenInstall = Type.Object({
+const BrokenInstall = Type.Named('FailedInstall', {
   datasetId: VdiId,
   owner: UserIdOutput,
   datasetType: DatasetTypeOutput,
@@ -59,7 +59,7 @@ const BrokenInstall = Type.Object({
 });
 type BrokenInstall = Static<typeof BrokenInstall>;
 
-const BrokenInstalls = Type.Object({
+const BrokenInstalls = Type.Named('FailedInstalls', {
   details: Type.Optional(Type.Array(BrokenInstall, { description: 'If expanded' })),
   ids: Type.Optional(Type.Array(VdiId, { description: 'If not expanded' })),
 });

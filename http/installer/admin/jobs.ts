@@ -22,9 +22,9 @@ import { ADMIN_REFUSALS, Count } from './admin-route.ts';
 import { PauseDetail, pauseDetail } from './pauses.ts';
 
 export const JobId = Type.Integer({ minimum: 1, format: 'int64' });
-const Lane = Type.Enum([...LANES]);
+const Lane = Type.Enum([...LANES], { title: 'LaneName' });
 
-const LaneReport = Type.Object({
+const LaneReport = Type.Named('LaneReport', {
   lane: Lane,
   queued: Count,
   running: Count,
@@ -34,7 +34,7 @@ const LaneReport = Type.Object({
   paused: Type.Optional(PauseDetail),
 });
 
-const JobReportEntry = Type.Object({
+const JobReportEntry = Type.Named('JobReportEntry', {
   id: JobId,
   lane: Lane,
   datasetId: VdiId,
@@ -50,14 +50,14 @@ const JobReportEntry = Type.Object({
 });
 type JobReportEntry = Static<typeof JobReportEntry>;
 
-const JobReport = Type.Object({
+const JobReport = Type.Named('JobReport', {
   meta: Type.Object({ count: Count, offset: Count, limit: Type.Integer({ minimum: 1 }), total: Count }),
   lanes: Type.Array(LaneReport, { description: 'All lanes, regardless of the filter' }),
   results: Type.Array(JobReportEntry, { description: 'Oldest first' }),
 });
 type JobReport = Static<typeof JobReport>;
 
-const JobRetried = Type.Object({ id: JobId, state: Type.Enum(['queued']) });
+const JobRetried = Type.Named('JobRetried', { id: JobId, state: Type.Enum(['queued']) });
 type JobRetried = Static<typeof JobRetried>;
 
 interface JobsReportOptions {

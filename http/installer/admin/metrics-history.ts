@@ -10,7 +10,7 @@ import { answer, type Route, refusals } from '../../kernel/pipeline/route.ts';
 import { Datetime } from '../dataset-terms.ts';
 import { ADMIN_REFUSALS, askedMoment, momentParameter } from './admin-route.ts';
 
-const History = Type.Object({
+const History = Type.Named('MetricsHistory', {
   from: Datetime,
   step: Type.Integer({ minimum: 1, description: 'Seconds from one value to the next' }),
   names: Type.Array(Type.String(), { description: 'All series of this process' }),

@@ -17,7 +17,8 @@ import { ADMIN_REFUSALS, nameOf } from './admin-route.ts';
 
 const MAX_REASON = 1_000;
 
-const PauseInput = Type.Object(
+const PauseInput = Type.Named(
+  'PauseInput',
   {
     reason: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_REASON, description: 'For other operators' })),
     until: Type.Optional(
@@ -38,13 +39,13 @@ const detail = {
 };
 
 /** A pause of something that the context names. */
-export const PauseDetail = Type.Object(detail);
+export const PauseDetail = Type.Named('PauseDetail', detail);
 type PauseDetail = Static<typeof PauseDetail>;
 
-const PauseView = Type.Object({ kind: Type.Enum([...PAUSE_KINDS]), name: Type.String(), ...detail });
+const PauseView = Type.Named('Pause', { kind: Type.Enum([...PAUSE_KINDS]), name: Type.String(), ...detail });
 type PauseView = Static<typeof PauseView>;
 
-const PauseReport = Type.Object({ results: Type.Array(PauseView, { description: 'By kind and name' }) });
+const PauseReport = Type.Named('PauseReport', { results: Type.Array(PauseView, { description: 'By kind and name' }) });
 type PauseReport = Static<typeof PauseReport>;
 
 interface PauseOptions {

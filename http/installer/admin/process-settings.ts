@@ -12,7 +12,7 @@ import { ADMIN_REFUSALS } from './admin-route.ts';
 const Value = (description: string) => Type.Union([Type.String(), Type.Number()], { description });
 const SettingPath = Type.String({ description: 'Key path in the configuration file' });
 
-const Reloaded = Type.Object({
+const Reloaded = Type.Named('ReloadReport', {
   applied: Type.Array(
     Type.Object({ path: SettingPath, from: Value("What ran, in the file's words"), to: Value('What runs now') }),
     { description: 'Settings that were applied' },
@@ -23,10 +23,10 @@ const Reloaded = Type.Object({
   unchanged: Type.Integer({ minimum: 0, description: 'Number of unchanged settings' }),
 });
 
-const Level = Type.Enum([...LOG_LEVELS]);
-const LevelNow = Type.Object({ level: Level });
+const Level = Type.Enum([...LOG_LEVELS], { title: 'LogLevel' });
+const LevelNow = Type.Named('LogLevelNow', { level: Level });
 type LevelNow = Static<typeof LevelNow>;
-const LevelChanged = Type.Object({ from: Level, to: Level });
+const LevelChanged = Type.Named('LogLevelChanged', { from: Level, to: Level });
 type LevelChanged = Static<typeof LevelChanged>;
 
 interface ProcessSettingsOptions {

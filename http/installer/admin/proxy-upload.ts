@@ -34,6 +34,7 @@ export function proxyUploadRoute(creation: Creation): Route {
     },
     body: uploadBody({
       ...CreateDetails,
+      title: 'NewDatasetForUser',
       properties: {
         ...CreateDetails.properties,
         createdOn: { ...Datetime, description: 'Creation time, not in the future; defaults to now' },

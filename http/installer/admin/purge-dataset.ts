@@ -29,7 +29,7 @@ import { CLOSED } from '../metadata/create-details.ts';
 import { ADMIN_REFUSALS } from './admin-route.ts';
 
 /** The body as the API documents it. */
-const PurgeBody = Type.Object({ userId: UserIdOutput, datasetId: VdiId }, CLOSED);
+const PurgeBody = Type.Named('PurgeBody', { userId: UserIdOutput, datasetId: VdiId }, CLOSED);
 
 /** The body as it is validated: a user's number was parsed as text, which keeps all digits (engine/model/json.ts). */
 const PurgeInput = Type.Object(

@@ -15,13 +15,13 @@ import { answer, type Route, type RouteParameter, refusals } from '../../kernel/
 import { type FileReading, findReadable, findVisible, viewerOf } from '../access.ts';
 import { datasetParam } from '../dataset-terms.ts';
 
-const FileDetails = Type.Object({
+const FileDetails = Type.Named('FileDetails', {
   fileName: Type.String(),
   fileSize: Type.Integer({ minimum: 0, format: 'int64' }),
 });
 type FileDetails = Static<typeof FileDetails>;
 
-const ZipDetails = Type.Object({
+const ZipDetails = Type.Named('ZipDetails', {
   /** -1 before the import, when the size is not known yet. */
   zipSize: Type.Integer({ minimum: -1, format: 'int64' }),
   contents: Type.Array(FileDetails),
@@ -33,10 +33,10 @@ const common = {
   documents: Type.Array(FileDetails),
 };
 
-export const FileListing = Type.Object({ ...common, datasetProperties: Type.Array(FileDetails) });
+export const FileListing = Type.Named('FileListing', { ...common, datasetProperties: Type.Array(FileDetails) });
 export type FileListing = Static<typeof FileListing>;
 
-export const OldFileListing = Type.Object({ ...common, variableProperties: Type.Array(FileDetails) });
+export const OldFileListing = Type.Named('FileListing17', { ...common, variableProperties: Type.Array(FileDetails) });
 export type OldFileListing = Static<typeof OldFileListing>;
 
 /** The answer in either version. */

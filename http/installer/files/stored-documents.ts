@@ -23,7 +23,8 @@ import { downloadParam } from './files.ts';
 // Documents of the object store as they are shown: with the field names that existing buckets rely on.
 
 /** The fields that every document has, besides whatever the owner entered. */
-const StoredMetadata = Type.Object(
+const StoredMetadata = Type.Named(
+  'StoredMetadata',
   {
     type: Type.Object({ name: Type.String(), version: Type.String() }),
     installTargets: Type.Optional(InstallTargetIds),
@@ -34,7 +35,7 @@ const StoredMetadata = Type.Object(
   { additionalProperties: true },
 );
 
-const StoredUploadError = Type.Object({
+const StoredUploadError = Type.Named('StoredUploadError', {
   status: Type.Enum(UPLOAD_STATUSES.filter((status) => status === 'rejected' || status === 'failed')),
   message: Type.String(),
 });

@@ -11,12 +11,14 @@ const text = (minLength: number, maxLength: number) => Type.String({ minLength, 
 const unique = <Item extends TSchema>(items: Item) => Type.Array(items, { uniqueItems: true });
 const terms = () => Type.Optional(unique(text(3, 128)));
 
-export const Dependency = Type.Object(
+export const Dependency = Type.Named(
+  'Dependency',
   { resourceIdentifier: text(3, 50), resourceDisplayName: text(3, 100), resourceVersion: text(1, 50) },
   CLOSED,
 );
 
-export const PublicationInput = Type.Object(
+export const PublicationInput = Type.Named(
+  'PublicationInput',
   {
     identifier: text(3, 30),
     type: Type.Optional(Type.Enum(['pmid', 'doi'], { default: 'pmid' })),
@@ -26,7 +28,8 @@ export const PublicationInput = Type.Object(
   CLOSED,
 );
 
-export const ContactInput = Type.Object(
+export const ContactInput = Type.Named(
+  'ContactInput',
   {
     firstName: Type.Optional(text(1, 300)),
     middleName: Type.Optional(text(1, 300)),
@@ -39,13 +42,18 @@ export const ContactInput = Type.Object(
   CLOSED,
 );
 
-export const LinkedDataset = Type.Object({ datasetUri: Type.String(), sharesRecords: Type.Boolean() }, CLOSED);
+export const LinkedDataset = Type.Named(
+  'LinkedDataset',
+  { datasetUri: Type.String(), sharesRecords: Type.Boolean() },
+  CLOSED,
+);
 
-export const Organism = Type.Object({ species: Type.String(), strain: Type.String() }, CLOSED);
+export const Organism = Type.Named('Organism', { species: Type.String(), strain: Type.String() }, CLOSED);
 
 const year = () => Type.Integer({ minimum: 1500, maximum: 2500 });
 
-export const Characteristics = Type.Object(
+export const Characteristics = Type.Named(
+  'Characteristics',
   {
     studyDesign: Type.Optional(Type.String()),
     studyType: Type.Optional(Type.String()),
@@ -60,14 +68,16 @@ export const Characteristics = Type.Object(
   CLOSED,
 );
 
-const Doi = Type.Object({ doi: text(6, 128), description: Type.Optional(Type.String()) }, CLOSED);
-const Hyperlink = Type.Object(
+const Doi = Type.Named('Doi', { doi: text(6, 128), description: Type.Optional(Type.String()) }, CLOSED);
+const Hyperlink = Type.Named(
+  'Hyperlink',
   { url: text(7, 200), description: Type.Optional(Type.String({ maxLength: 4000 })) },
   CLOSED,
 );
-const BioprojectId = Type.Object({ id: text(4, 64), description: Type.Optional(Type.String()) }, CLOSED);
+const BioprojectId = Type.Named('BioprojectId', { id: text(4, 64), description: Type.Optional(Type.String()) }, CLOSED);
 
-export const ExternalIdentifiers = Type.Object(
+export const ExternalIdentifiers = Type.Named(
+  'ExternalIdentifiers',
   {
     dois: Type.Optional(unique(Doi)),
     hyperlinks: Type.Optional(unique(Hyperlink)),
@@ -76,11 +86,15 @@ export const ExternalIdentifiers = Type.Object(
   CLOSED,
 );
 
-export const Funding = Type.Object({ agency: text(3, 256), awardNumber: text(3, 64) }, CLOSED);
+export const Funding = Type.Named('Funding', { agency: text(3, 256), awardNumber: text(3, 64) }, CLOSED);
 
-export const DatasetSource = Type.Object({ url: Type.String({ minLength: 10 }), version: text(1, 128) }, CLOSED);
+export const DatasetSource = Type.Named(
+  'DatasetSource',
+  { url: Type.String({ minLength: 10 }), version: text(1, 128) },
+  CLOSED,
+);
 
-const DatasetTypeInput = Type.Object({ name: text(3, 128), version: text(1, 32) }, CLOSED);
+const DatasetTypeInput = Type.Named('DatasetTypeInput', { name: text(3, 128), version: text(1, 32) }, CLOSED);
 
 export const VISIBILITIES = ['private', 'protected', 'public', 'controlled'] as const;
 
@@ -90,7 +104,8 @@ export const InstallTargetId = text(5, 32);
 export const DAYS_FOR_APPROVAL = { minimum: -1, maximum: 365 } as const;
 
 /** `studyCharacteristics` (1.7.0) is renamed to `datasetCharacteristics` before this is applied. */
-export const CreateDetails = Type.Object(
+export const CreateDetails = Type.Named(
+  'NewDataset',
   {
     installTargets: Type.Array(InstallTargetId, { uniqueItems: true, minItems: 1 }),
     name: text(3, 1024),

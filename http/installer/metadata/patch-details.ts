@@ -40,6 +40,7 @@ const membersOf = (field: NestedField): readonly string[] =>
   Object.keys((properties[field] as ObjectSchema).properties);
 
 export const PatchDetails = {
+  title: 'DatasetPatch',
   type: 'object',
   properties: Object.fromEntries(
     PATCHABLE_FIELDS.map((field) => {
@@ -63,7 +64,7 @@ function wrapped(schema: object, clearable: boolean): object {
   return { type: 'object', properties: { value }, required: ['value'], ...CLOSED };
 }
 
-const RevisionNote = Type.Object({ revisionNote: Type.String({ minLength: 10, maxLength: 4096 }) });
+const RevisionNote = Type.Named('RevisionNote', { revisionNote: Type.String({ minLength: 10, maxLength: 4096 }) });
 
 /** Fields of a revision that a patch does not have. */
 const REVISION_FIELDS = ['origin', 'revisionNote'] as const;
@@ -74,6 +75,7 @@ const plainOrWrapped = (schema: object): object => ({
 
 export const RevisionDetails = {
   ...PatchDetails,
+  title: 'NewRevision',
   properties: {
     ...PatchDetails.properties,
     origin: plainOrWrapped(CreateDetails.properties.origin),

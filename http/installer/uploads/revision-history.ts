@@ -79,7 +79,7 @@ async function isTaken(
   return false;
 }
 
-const RevisionOutput = Type.Object({
+const RevisionOutput = Type.Named('Revision', {
   action: Type.Enum(['create', 'extend', 'revise']),
   timestamp: Datetime,
   revisionId: VdiId,
@@ -87,7 +87,7 @@ const RevisionOutput = Type.Object({
   fileListUrl: Type.String(),
 });
 
-export const RevisionHistory = Type.Object({
+export const RevisionHistory = Type.Named('RevisionHistory', {
   originalId: VdiId,
   revisions: Type.Array(RevisionOutput, { minItems: 1 }),
 });

@@ -179,7 +179,7 @@ export async function answerAccepted(context: RequestContext, { dataset, owner }
 }
 
 /** The body of the 202 to an upload (docs/contract/installer.md#endpoints). */
-export const Accepted = Type.Object({ datasetId: VdiId });
+export const Accepted = Type.Named('AcceptedUpload', { datasetId: VdiId });
 
 const files = (description: string): object => ({
   type: 'array',

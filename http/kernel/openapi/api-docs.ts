@@ -1,8 +1,8 @@
 // GET /api and /api/openapi.json: the documentation of a front end, for people and for programs.
 
-import { isDeepStrictEqual } from 'node:util';
 import { JSON_TYPE } from '../answers/json-text.ts';
 import type { Route } from '../pipeline/route.ts';
+import { SCHEMAS } from './components.ts';
 import { type ApiInfo, type OpenApiDocument, type Operation, openApi, type Parameter } from './openapi.ts';
 import { membersOf, schemaWords, type WordedSchema } from './schema-node.ts';
 
@@ -74,10 +74,6 @@ const STYLE = `
   @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --paper: #0d1117; --soft: #9ea7b1; --line: #30363d;
     --link: #79c0ff } }`;
 
-/** From this status on, most bodies have the common schema of errors, which is described only once. */
-const FIRST_ERROR = 400;
-const ERRORS = 'errors';
-
 interface Media {
   readonly schema: WordedSchema;
 }
@@ -86,7 +82,7 @@ interface Body {
   readonly content?: Readonly<Record<string, Media>>;
 }
 
-function apiPage({ info, paths }: OpenApiDocument, documentUrl: string): string {
+function apiPage({ info, paths, components }: OpenApiDocument, documentUrl: string): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );
@@ -94,40 +90,40 @@ function apiPage({ info, paths }: OpenApiDocument, documentUrl: string): string 
   const links = operations.map(
     ({ path, method, operation }) => `<a href="#${text(operation.operationId)}"><b>${method}</b> ${text(path)}</a>`,
   );
-  const shared = sharedError(operations.map(({ operation }) => operation));
+  const schemas = Object.entries(components.schemas).map(
+    ([name, schema]) =>
+      `<section id="${name}" class="schema"><h2>${name}</h2><p>${wordsOf(schema)}</p>${memberList(schema)}</section>`,
+  );
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${title}</title><style>${STYLE}</style></head><body>
 <h1>${title}</h1>
 <p>Machine-readable: <a href="${text(documentUrl)}">OpenAPI 3.1</a>. Every answer carries <code>X-Request-Id</code>.
-${shared ? `Errors have <a href="#${ERRORS}">one form</a>.` : ''} A star marks what is required.</p>
+A star marks what is required.</p>
 <nav>${links.join('\n')}</nav>
-${operations.map(({ path, method, operation }) => section(path, method, operation, shared)).join('\n')}
-${shared ? `<section id="${ERRORS}"><h2>Errors</h2>${memberList(shared)}</section>` : ''}
+${operations.map(({ path, method, operation }) => section(path, method, operation)).join('\n')}
+${schemas.join('\n')}
 </body></html>
 `;
 }
 
-function section(path: string, method: string, operation: Operation, shared: WordedSchema | undefined): string {
+function section(path: string, method: string, operation: Operation): string {
   const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
   return `<section id="${text(operationId)}"><h2><b>${method}</b> ${text(path)}</h2>
 <p>${text(summary)}. <span class="soft">${text(description)}</span></p>
 ${parameters.length > 0 ? `<h3>Parameters</h3><dl>${parameters.map(parameterRow).join('\n')}</dl>` : ''}
 ${requestBody ? `<h3>Body</h3>${bodyText(requestBody)}` : ''}
 <h3>Answers</h3><dl>${Object.entries(responses)
-    .map(([status, response]) => responseRow(status, response as Body, shared))
+    .map(([status, response]) => responseRow(status, response as Body))
     .join('\n')}</dl></section>`;
 }
 
 const parameterRow = ({ name, in: place, required, description, schema }: Parameter): string =>
   `<dt>${text(name)}${required ? '*' : ''}</dt><dd>${text(description)}
-<span class="soft">(${place}: ${text(schemaWords(schema))})</span></dd>`;
+<span class="soft">(${place}: ${wordsOf(schema)})</span></dd>`;
 
-function responseRow(status: string, { description = '', content = {} }: Body, shared?: WordedSchema): string {
-  const isShared = Object.values(content).some(({ schema }) => isDeepStrictEqual(schema, shared));
-  const shown = isShared ? '' : contentText(content);
-  return `<dt>${text(status)}</dt><dd>${text(description)} ${shown}</dd>`;
-}
+const responseRow = (status: string, { description = '', content = {} }: Body): string =>
+  `<dt>${text(status)}</dt><dd>${text(description)} ${contentText(content)}</dd>`;
 
 function bodyText(body: object): string {
   const { description = '', content = {} } = body as Body;
@@ -137,9 +133,9 @@ function bodyText(body: object): string {
 const contentText = (content: Readonly<Record<string, Media>>): string =>
   Object.entries(content)
     .map(([type, { schema }]) => {
-      const about = `<code>${text(type)}</code>`;
+      const about = `<code>${text(type)}</code> <span class="soft">${wordsOf(schema)}</span>`;
       if (membersOf(schema).length === 0) return about;
-      return `<details><summary>${about} <span class="soft">${text(schemaWords(schema))}</span></summary>${memberList(schema)}</details>`;
+      return `<details><summary>${about}</summary>${memberList(schema)}</details>`;
     })
     .join('');
 
@@ -147,23 +143,21 @@ function memberList(schema: WordedSchema): string {
   const items = membersOf(schema).map(({ name, required, schema: member }) => {
     const about = member.description === undefined ? '' : `. ${text(member.description)}`;
     return `<li><code>${text(name)}</code>${required ? '*' : ''}
-<span class="soft">${text(schemaWords(member))}${about}</span>${memberList(member)}</li>`;
+<span class="soft">${wordsOf(member)}${about}</span>${memberList(member)}</li>`;
   });
   return items.length === 0 ? '' : `<ul>${items.join('\n')}</ul>`;
 }
 
-/** The most common schema of error bodies. */
-function sharedError(operations: readonly Operation[]): WordedSchema | undefined {
-  const bodies = operations.flatMap(({ responses }) =>
-    Object.entries(responses)
-      .filter(([status]) => Number(status) >= FIRST_ERROR)
-      .flatMap(([, response]) => Object.values((response as Body).content ?? {}).map(({ schema }) => schema)),
-  );
-  const counts = new Map<string, number>();
-  for (const text of bodies.map((schema) => JSON.stringify(schema))) counts.set(text, (counts.get(text) ?? 0) + 1);
-  const [[most] = []] = [...counts].sort(([, a], [, b]) => b - a);
-  return most === undefined ? undefined : (JSON.parse(most) as WordedSchema);
+/** The schema in words, with a link to each component that they name. */
+function wordsOf(schema: WordedSchema): string {
+  const words = text(schemaWords(schema));
+  return words.replaceAll(COMPONENT_NAME, (name) => (refersTo(schema, name) ? `<a href="#${name}">${name}</a>` : name));
 }
+
+const COMPONENT_NAME = /\b[A-Z]\w+\b/g;
+
+const refersTo = (schema: WordedSchema, name: string): boolean =>
+  JSON.stringify(schema).includes(`"${SCHEMAS}${name}"`);
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',

@@ -1,7 +1,17 @@
 // Builds the OpenAPI 3.1 document of a front end from its routes, with the same schemas that check the requests.
 
 import { API_VERSIONS, type ApiVersion, DEFAULT_API_VERSION } from '../../../engine/model/api-version.ts';
-import type { Access, JsonSchema, Route, RouteParameter, RouteResponse } from '../pipeline/route.ts';
+import { Problem } from '../pipeline/errors.ts';
+import {
+  type Access,
+  answer,
+  type JsonSchema,
+  type Route,
+  type RouteParameter,
+  type RouteResponse,
+} from '../pipeline/route.ts';
+import { Components } from './components.ts';
+import { tagOf, tagsOf } from './tags.ts';
 
 export interface ApiInfo {
   readonly title: string;
@@ -14,10 +24,11 @@ export interface ApiInfo {
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
-  readonly info: { readonly title: string; readonly version: string };
+  readonly info: Readonly<Record<string, unknown>> & { readonly title: string; readonly version: string };
   readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly object[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: object;
+  readonly components: { readonly schemas: Readonly<Record<string, object>>; readonly securitySchemes: object };
 }
 
 export interface Parameter {
@@ -30,6 +41,7 @@ export interface Parameter {
 
 export interface Operation {
   readonly operationId: string;
+  readonly tags: readonly [string];
   readonly summary: string;
   readonly description: string;
   readonly security: readonly object[];
@@ -71,6 +83,15 @@ const SCHEMES = {
   adminToken: { type: 'apiKey', in: 'header', name: 'Admin-Token', description: "The service's administrator token" },
 } as const;
 
+/** The schemes that one of the routes accepts. */
+function schemesOf(routes: readonly Route[]): object {
+  const used = new Set(routes.flatMap(({ access }) => SECURITY[access].flatMap((one) => Object.keys(one))));
+  return Object.fromEntries(Object.entries(SCHEMES).filter(([name]) => used.has(name)));
+}
+
+/** Every route may give it. */
+const NOT_UNDERSTOOD = answer('A header or query parameter is not understood', Problem);
+
 const versionHeader = (assumed: ApiVersion = DEFAULT_API_VERSION): Parameter => ({
   name: 'Api-Version',
   in: 'header',
@@ -85,18 +106,26 @@ export function openApi(
   routes: readonly Route[],
   { title, version, basePath, assumedApiVersion }: ApiInfo,
 ): OpenApiDocument {
-  const named = versionHeader(assumedApiVersion);
+  const components = new Components();
+  const operation = new Operations(components, versionHeader(assumedApiVersion));
   const paths: Record<string, Record<string, Operation>> = {};
   for (const route of routes) {
     const path = pathTemplate(route.path);
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, named) };
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation.of(route) };
   }
   const document: OpenApiDocument = {
     openapi: '3.1.0',
-    info: { title, version },
+    info: {
+      title,
+      version,
+      description: 'Every response carries `X-Request-Id`. Errors have one form, the schema `Problem`.',
+      contact: { name: 'The administrators of this service' },
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+    },
     servers: [{ url: basePath === '' ? '/' : basePath }],
+    tags: tagsOf(routes.map(({ path }) => path)),
     paths,
-    components: { securitySchemes: SCHEMES },
+    components: { schemas: components.schemas, securitySchemes: schemesOf(routes) },
   };
   // Removes everything from the schemas that is not JSON, such as symbols and functions.
   return JSON.parse(JSON.stringify(document)) as OpenApiDocument;
@@ -105,21 +134,48 @@ export function openApi(
 /** Converts `/datasets/:id/files` to `/datasets/{id}/files`. */
 const pathTemplate = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}');
 
-function operation(route: Route, version: Parameter): Operation {
-  const parameters = parametersOf(route);
-  return {
-    operationId: route.operationId,
-    summary: route.summary,
-    description: ACCESS_WORDS[route.access],
-    security: SECURITY[route.access],
-    parameters: [...parameters, version],
-    ...(route.body
-      ? { requestBody: { description: route.body.description, content: contentOf(route.body.content) } }
-      : {}),
-    responses: Object.fromEntries(
-      Object.entries(route.responses).map(([code, response]) => [code, responseObject(response)]),
-    ),
-  };
+class Operations {
+  readonly #components: Components;
+  readonly #version: Parameter;
+
+  constructor(components: Components, version: Parameter) {
+    this.#components = components;
+    this.#version = version;
+  }
+
+  of(route: Route): Operation {
+    const { body } = route;
+    return {
+      operationId: route.operationId,
+      tags: [tagOf(route.path)],
+      summary: route.summary,
+      description: ACCESS_WORDS[route.access],
+      security: SECURITY[route.access],
+      parameters: [...parametersOf(route).map((one) => this.#parameter(one)), this.#version],
+      ...(body ? { requestBody: { description: body.description, content: this.#content(body.content) } } : {}),
+      responses: Object.fromEntries(
+        Object.entries({ 400: NOT_UNDERSTOOD, ...route.responses }).map(([code, response]) => [
+          code,
+          this.#response(response),
+        ]),
+      ),
+    };
+  }
+
+  #parameter = (parameter: Parameter): Parameter => ({
+    ...parameter,
+    schema: this.#components.referenced(parameter.schema),
+  });
+
+  #response({ description, contentType, schema }: RouteResponse): object {
+    if (!schema && contentType === undefined) return { description };
+    return { description, content: this.#content({ [contentType ?? 'application/json']: schema ?? {} }) };
+  }
+
+  #content = (content: Readonly<Record<string, JsonSchema>>): object =>
+    Object.fromEntries(
+      Object.entries(content).map(([type, schema]) => [type, { schema: this.#components.referenced(schema) }]),
+    );
 }
 
 function parametersOf({ path, params = {}, query = {}, headers = {} }: Route): readonly Parameter[] {
@@ -135,11 +191,3 @@ function parametersOf({ path, params = {}, query = {}, headers = {} }: Route): r
   );
   return [...inPath, ...inQuery, ...inHeader];
 }
-
-function responseObject({ description, contentType, schema }: RouteResponse): object {
-  if (!schema && contentType === undefined) return { description };
-  return { description, content: contentOf({ [contentType ?? 'application/json']: schema ?? {} }) };
-}
-
-const contentOf = (content: Readonly<Record<string, JsonSchema>>): object =>
-  Object.fromEntries(Object.entries(content).map(([type, schema]) => [type, { schema }]));

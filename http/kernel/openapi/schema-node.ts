@@ -2,7 +2,7 @@
 // TypeBox itself at run time, because it takes a tenth of a second and 20 MB to load.
 // test/http/kernel/openapi/schema-node.test.ts compares each builder with TypeBox's.
 
-import type { Type as TypeBox } from 'typebox';
+import type { TObject, TProperties, Type as TypeBox } from 'typebox';
 import type { UserId } from '../../../engine/model/ids.ts';
 
 type Builders = Pick<
@@ -20,7 +20,10 @@ type Builders = Pick<
   | 'Union'
   | 'Unknown'
   | 'Unsafe'
->;
+> & {
+  /** An object that is a component of the OpenAPI document, under this name. */
+  Named<Properties extends TProperties>(name: string, properties: Properties, options?: object): TObject<Properties>;
+};
 type Node = Readonly<Record<string, unknown>>;
 
 /** This property is not enumerable, so it does not appear in documents. */
@@ -48,6 +51,8 @@ export const Type = {
   Boolean: plain('boolean'),
   Enum: (values: readonly unknown[], options?: object) => ({ enum: [...values], ...options }),
   Integer: plain('integer'),
+  Named: (title: string, properties: Readonly<Record<string, object>>, options?: object) =>
+    object(properties, { title, ...options }),
   Null: plain('null'),
   Number: plain('number'),
   Object: object,
@@ -63,6 +68,7 @@ export const Type = {
 
 /** The keywords that our schemas use. */
 export interface WordedSchema {
+  readonly $ref?: string;
   readonly type?: string;
   readonly description?: string;
   readonly properties?: Readonly<Record<string, WordedSchema>>;
@@ -106,6 +112,7 @@ export function membersOf(
 }
 
 function kindOf(schema: WordedSchema): string {
+  if (schema.$ref !== undefined) return schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1);
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' or ');
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   // Alternatives may have the same words, because they differ only in their members.
@@ -150,4 +157,4 @@ function range(low: number | undefined, high: number | undefined): readonly stri
 }
 
 /** User ids in responses: a JSON integer on the wire and decimal text in the program (engine/model/json.ts). */
-export const UserIdOutput = Type.Unsafe<UserId>({ type: 'integer', format: 'int64', minimum: 1 });
+export const UserIdOutput = Type.Unsafe<UserId>({ type: 'integer', format: 'int64', minimum: 1, title: 'UserId' });

@@ -114,7 +114,7 @@ export function errorBody(error: HttpError, requestId: string): Record<string, u
 const words = Object.keys(ERROR_CODES) as ErrorWord[];
 
 /** The schema of the body of every error response. */
-export const Problem = Type.Object({
+export const Problem = Type.Named('Problem', {
   status: Type.Enum(words),
   message: Type.String(),
   requestId: Type.Optional(Type.String({ description: 'With status server-error' })),

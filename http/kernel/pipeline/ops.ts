@@ -35,7 +35,7 @@ interface OpsOptions {
 const PROBE_MS = 2_000;
 
 /** Anybody may read it, so it does not say who has paused, or why. */
-const PausedPart = Type.Object({
+const PausedPart = Type.Named('PausedPart', {
   kind: Type.Enum([...PAUSE_KINDS]),
   name: Type.String(),
   since: Type.String({ format: 'date-time' }),
@@ -44,7 +44,7 @@ const PausedPart = Type.Object({
 type PausedPart = Static<typeof PausedPart>;
 
 /** The health document of all services. */
-export const Health = Type.Object({
+export const Health = Type.Named('Health', {
   status: Type.Enum(['healthy', 'degraded', 'unhealthy']),
   version: Type.String(),
   dependencies: Type.Array(

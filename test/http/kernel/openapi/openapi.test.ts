@@ -14,7 +14,7 @@ import { unsoundSchemas } from '../../sound-schemas.ts';
 
 const INFO = { title: 'Longshore <test>', version: '1.2.3', basePath: '' };
 const THING: Route = {
-  ...route('/things/:id/parts', 'user-or-admin', async () => undefined),
+  ...route('/datasets/:id/parts', 'user-or-admin', async () => undefined),
   operationId: 'listParts',
   summary: 'Lists parts & more',
   params: { id: { description: 'The thing', schema: { type: 'string', pattern: '^[a-z]+$' } } },
@@ -26,16 +26,18 @@ const THING: Route = {
 
 t.test('a route is described by what it says of itself', async (t) => {
   const { paths, info, servers } = openApi([THING], { ...INFO, basePath: '/vdi' });
-  t.strictSame(info, { title: 'Longshore <test>', version: '1.2.3' });
+  t.match(info, { title: 'Longshore <test>', version: '1.2.3', license: { identifier: 'Apache-2.0' } });
   t.strictSame(servers, [{ url: '/vdi' }]);
-  const operation = paths['/things/{id}/parts']?.get;
+  const operation = paths['/datasets/{id}/parts']?.get;
   t.match(operation, {
     operationId: 'listParts',
+    tags: ['Datasets'],
     description: 'Users, operators and administrators may call.',
     security: [{ bearer: [] }, { authKey: [] }, { adminToken: [] }],
     requestBody: { description: 'A word', content: { 'application/json': { schema: { type: 'string' } } } },
     responses: {
       200: { description: 'Parts', content: { 'application/json': { schema: { type: 'array' } } } },
+      400: { content: { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } } },
       404: { description: 'No such thing' },
     },
   });
@@ -52,7 +54,7 @@ t.test('a route is described by what it says of itself', async (t) => {
 
 t.test('the version of requests that name none is the one that is assumed', async (t) => {
   const assumed = (info: ApiInfo): object | undefined =>
-    openApi([THING], info).paths['/things/{id}/parts']?.get?.parameters?.find(({ name }) => name === 'Api-Version')
+    openApi([THING], info).paths['/datasets/{id}/parts']?.get?.parameters?.find(({ name }) => name === 'Api-Version')
       ?.schema;
   t.match(assumed(INFO), { default: '1.8.0' });
   t.match(assumed({ ...INFO, assumedApiVersion: '1.7.0' }), { default: '1.7.0' });
@@ -80,7 +82,7 @@ for (const [name, app] of Object.entries(SERVICES))
 
 t.test('every operation that takes an upload describes its parts', async (t) => {
   const app = await installerApp(t, await cacheDatabase(t));
-  const { paths } = openApi(app.routes, INFO);
+  const { paths, components } = openApi(app.routes, INFO);
   for (const [path, method] of [
     ['/datasets', 'post'],
     ['/datasets/{id}', 'put'],
@@ -90,7 +92,9 @@ t.test('every operation that takes an upload describes its parts', async (t) => 
     const properties = body?.content['multipart/form-data'].schema.properties ?? {};
     t.strictSame(Object.keys(properties), ['details', 'dataFile', 'url', 'docFile', 'dataPropertiesFile'], path);
     const own = method === 'put' ? 'revisionNote' : path === '/datasets' ? 'visibility' : 'createdOn';
-    t.ok(properties.details && own in properties.details.properties, `${path}: ${own}`);
+    const name = properties.details?.$ref.split('/').at(-1) ?? '';
+    const details = components.schemas[name] as { readonly properties: object };
+    t.ok(own in details.properties, `${path}: ${name} has ${own}`);
   }
 });
 
@@ -125,7 +129,7 @@ t.test('every call of the plugin protocol, and of the handler service, describes
 interface Body {
   readonly content: {
     readonly 'multipart/form-data': {
-      readonly schema: { readonly properties: Readonly<Record<string, { readonly properties: object }>> };
+      readonly schema: { readonly properties: Readonly<Record<string, { readonly $ref: string }>> };
     };
   };
 }
@@ -143,5 +147,5 @@ t.test('the page and the document are served to anybody, and the page loads noth
   t.match(html, 'Lists parts &amp; more');
   t.notMatch(html, /<script|src=|url\(/i);
   const document = (await (await fetch(`${app.url}/api/openapi.json`)).json()) as { paths: object };
-  t.strictSame(Object.keys(document.paths), ['/things/{id}/parts', '/api', '/api/openapi.json']);
+  t.strictSame(Object.keys(document.paths), ['/datasets/{id}/parts', '/api', '/api/openapi.json']);
 });

@@ -4,7 +4,7 @@ import t from 'tap';
 import { Type as TypeBox } from 'typebox';
 import { membersOf, schemaWords, Type } from '../../../../http/kernel/openapi/schema-node.ts';
 
-const written = (Builder: typeof Type): Readonly<Record<string, object>> => ({
+const written = (Builder: Omit<typeof Type, 'Named'>): Readonly<Record<string, object>> => ({
   string: Builder.String({ minLength: 1, pattern: '^a', description: 'Text' }),
   integer: Builder.Integer({ minimum: 1 }),
   number: Builder.Number(),
@@ -33,6 +33,13 @@ t.test('each builder gives what the one of TypeBox of the same name gives', asyn
   const theirs = written(TypeBox);
   for (const [name, ours] of Object.entries(written(Type)))
     t.equal(JSON.stringify(ours), JSON.stringify(theirs[name]), name);
+});
+
+t.test('a named object is an object with a title', async (t) => {
+  t.strictSame(
+    JSON.parse(JSON.stringify(Type.Named('Thing', { a: Type.Null() }, { description: 'A thing' }))),
+    JSON.parse(JSON.stringify(TypeBox.Object({ a: TypeBox.Null() }, { title: 'Thing', description: 'A thing' }))),
+  );
 });
 
 t.test('a copy of what is optional is not, in either', async (t) => {

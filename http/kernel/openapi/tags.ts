@@ -1,0 +1,46 @@
+// Groups of operations in the documents of all services. The first group whose pattern matches the path is the operation's.
+
+interface Tag {
+  readonly name: string;
+  readonly description: string;
+}
+
+const TAGS: readonly (Tag & { readonly paths: RegExp })[] = [
+  { name: 'Administration', description: 'For operators and administrators', paths: /^\/(admin|maintenance)\// },
+  {
+    name: 'Service',
+    description: 'What the service is, how it is, and what it offers',
+    paths: /^\/(api|health|ready|metrics|plugins|service-meta|service-info|config)\b/,
+  },
+  { name: 'Files', description: 'Files of a dataset, one by one or as an archive', paths: /^\/datasets\/[^/]+\/files/ },
+  {
+    name: 'Sharing',
+    description: 'Offers of a dataset to another user, and the answer',
+    paths: /\/(shares|share-offers)/,
+  },
+  { name: 'Datasets', description: 'Upload, listing, metadata, revisions and deletion', paths: /^\/datasets\b/ },
+  { name: 'Account', description: 'The caller', paths: /^\/users\// },
+  { name: 'Report jobs', description: 'Formatting of query results', paths: /^\/(jobs|statuses|link-guest)\b/ },
+  {
+    name: 'Access requests',
+    description: 'Requests for access to datasets, decisions and their history',
+    paths: /^\/(dataset-end-users|approve-eligible-access-requests|history)\b/,
+  },
+  { name: 'Managers', description: 'Staff, and who manages which dataset', paths: /^\/(staff|dataset-providers)\b/ },
+  { name: 'Permissions', description: 'What the caller may do with which dataset', paths: /^\/permissions\b/ },
+  { name: 'Handler jobs', description: 'Packages that a handler processes', paths: /^\/job\b/ },
+  { name: 'Plugin calls', description: 'What the service asks of a plugin', paths: /^\/(import|install|uninstall)/ },
+];
+
+/** Throws if no group has the path. */
+export function tagOf(path: string): string {
+  const found = TAGS.find(({ paths }) => paths.test(path));
+  if (!found) throw new Error(`no group of operations has the path ${path}: add it to http/kernel/openapi/tags.ts`);
+  return found.name;
+}
+
+/** The groups of these paths, in the order of the table. */
+export const tagsOf = (paths: readonly string[]): readonly Tag[] => {
+  const used = new Set(paths.map(tagOf));
+  return TAGS.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description }));
+};
