@@ -94,7 +94,7 @@ export async function frontEnd(
   ): HttpServer => {
     const told = httpMetrics(metrics, name);
     const info = { title: `Longshore ${name}`, version: VERSION, basePath, assumedApiVersion };
-    const docs = apiDocs([...ops, ...routes], info);
+    const docs = apiDocs([...ops, ...routes], info, name);
     const pipeline = new RequestPipeline({
       ...{ routes, opsRoutes: [...ops, ...docs], auth: options.auth, cors: http.enableCors },
       ...{

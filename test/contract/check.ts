@@ -1,6 +1,7 @@
 // Runs the tests of the contracts and holds them against their rows. A row counts when a test of its name ran and passed;
 // a test that is no row, a row without a test, an operation or a documented success of a service that no answer showed
 // are faults.
+//   --examples    writes http/kernel/openapi/examples.json from the answers that were seen
 // The last line is `N passed, N failed`; exit code 1 when anything is wrong.
 
 import { spawn } from 'node:child_process';
@@ -8,6 +9,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunResult } from '../run/suite.ts';
+import { writeExamples } from './examples.ts';
 import { answerFaults, rowFaults } from './faults.ts';
 import type { Seen } from './recorder.ts';
 import { ROWS, SERVICES } from './tables.ts';
@@ -25,6 +27,7 @@ async function main(): Promise<number> {
   await run(file, seen);
   const { passed, failed, tests }: RunResult = JSON.parse(await readFile(file, 'utf8'));
   const faults = [...rowFaults(ROWS, tests), ...answerFaults(await kept(seen), SERVICES)];
+  if (process.argv.includes('--examples')) await writeExamples(await kept(seen));
   for (const fault of faults) console.log(`FAIL ${fault}`);
   console.log(`${Object.keys(ROWS).length} rows, ${tests.length} tests`);
   const wrong = failed + faults.length;

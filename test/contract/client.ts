@@ -17,6 +17,14 @@ export interface CallInit {
   readonly body?: FormData | string | Buffer;
 }
 
+const jsonOf = (body: CallInit['body']): unknown => {
+  try {
+    return typeof body === 'string' ? JSON.parse(body) : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
 /** Parts in order: `[name, text]`, or `[name, content, fileName]`. */
 export type Part = readonly [name: string, content: string | Buffer, fileName?: string];
 
@@ -48,7 +56,7 @@ export class ContractClient {
       bytes,
       body: json ? JSON.parse(text) : undefined,
     };
-    this.#recorder.check(method, path, answer);
+    this.#recorder.check(method, path, answer, jsonOf(body));
     return answer;
   }
 

@@ -19,7 +19,7 @@ t.test('a row counts when its tests ran and passed, and a test when it is a row'
 
 t.test('every documented success is seen, in whichever file', async (t) => {
   const documented = ['list 200', 'make 202'];
-  const of = (seen: readonly string[]): Seen => ({ service: 'installer', documented, seen });
+  const of = (seen: readonly string[]): Seen => ({ service: 'installer', documented, seen, examples: {} });
   t.strictSame(answerFaults([], ['installer']), ['no test kept what it saw of the installer']);
   t.strictSame(answerFaults([of(['list 200'])], ['installer']), ["no test saw 'installer make 202'"]);
   t.strictSame(answerFaults([of(['list 200']), of(['make 202'])], ['installer']), []);
@@ -30,9 +30,10 @@ t.test('every documented success is seen, in whichever file', async (t) => {
 
 t.test('what one service showed proves nothing of another', async (t) => {
   const documented = ['getHealth 200'];
-  const installer: Seen = { service: 'installer', documented, seen: documented };
+  const installer: Seen = { service: 'installer', documented, seen: documented, examples: {} };
   t.strictSame(answerFaults([installer], ['installer', 'handler']), ['no test kept what it saw of the handler']);
-  t.strictSame(answerFaults([installer, { service: 'handler', documented, seen: [] }], ['installer', 'handler']), [
-    "no test saw 'handler getHealth 200'",
-  ]);
+  t.strictSame(
+    answerFaults([installer, { service: 'handler', documented, seen: [], examples: {} }], ['installer', 'handler']),
+    ["no test saw 'handler getHealth 200'"],
+  );
 });

@@ -11,6 +11,7 @@ import { JSON_TYPE } from '../../http/kernel/answers/json-text.ts';
 import type { OpenApiDocument } from '../../http/kernel/openapi/openapi.ts';
 import { closed } from '../http/installer/response-check.ts';
 import type { Answer } from './client.ts';
+import { type Example, Examples } from './examples.ts';
 import type { Service } from './tables.ts';
 
 /** check.ts names the folder. */
@@ -21,6 +22,8 @@ export interface Seen {
   /** Of every operation, `operationId code` of its codes below 400. */
   readonly documented: readonly string[];
   readonly seen: readonly string[];
+  /** By operation. */
+  readonly examples: Readonly<Record<string, Example>>;
 }
 
 interface DocumentedAnswer {
@@ -34,13 +37,16 @@ interface DocumentedOperation {
   /** Parameters in the path; of two that match, the one with fewer is meant. */
   readonly parameters: number;
   readonly answers: Readonly<Record<string, DocumentedAnswer>>;
+  readonly body: DocumentedAnswer | undefined;
 }
 
 export class Recorder {
   readonly #service: Service;
   readonly document: OpenApiDocument;
   readonly #operations: readonly DocumentedOperation[];
+  readonly #components: unknown;
   readonly #seen = new Set<string>();
+  readonly #examples = new Examples();
   readonly #checks = new Map<object, ValidateFunction>();
   readonly #ajv = new Ajv2020({ allErrors: true, strict: false, formats: { int64: true } });
 
@@ -51,6 +57,7 @@ export class Recorder {
   constructor(service: Service, document: OpenApiDocument) {
     this.#service = service;
     this.document = document;
+    this.#components = closed(document.components);
     // The package's default export is typed as a namespace under nodenext.
     (formats as unknown as (ajv: Ajv2020) => void)(this.#ajv);
     this.#operations = Object.entries(document.paths)
@@ -61,13 +68,14 @@ export class Recorder {
           path: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
           parameters: path.split('{').length - 1,
           answers: operation.responses as DocumentedOperation['answers'],
+          body: operation.requestBody as DocumentedAnswer | undefined,
         })),
       )
       .sort((a, b) => a.parameters - b.parameters);
   }
 
   /** Throws when the answer is not as documented. */
-  check(method: string, target: string, answer: Answer): void {
+  check(method: string, target: string, answer: Answer, request?: unknown): void {
     const path = target.replace(/\?.*$/s, '');
     const operation = this.#operations.find((one) => one.method === method && one.path.test(path));
     const where = `${method} ${target} ${answer.status}`;
@@ -88,15 +96,30 @@ export class Recorder {
     // Any type there, where files of all kinds are served. Deployed clients compare that of JSON as it stands.
     const matches = type === JSON_TYPE ? given === type : type === '*/*' || given?.replace(/;.*$/, '') === type;
     if (!matches) throw new Error(`${where}: content type ${given}; documented is ${type}`);
-    if (type === JSON_TYPE) this.#checkBody(where, media.schema, answer);
+    if (type === JSON_TYPE) {
+      this.#checkBody(where, media.schema, answer);
+      if (answer.status < 300) this.#examples.see(operation.id, this.#example(operation, answer.body, request));
+    }
+  }
+
+  /** Leaves out a request with more than is documented: tests send such. */
+  #example({ body }: DocumentedOperation, response: unknown, request: unknown): Example {
+    const schema = body?.content?.[JSON_TYPE]?.schema;
+    return schema && this.#compiled(schema)(request) ? { response, request } : { response };
+  }
+
+  #compiled(schema: object): ValidateFunction {
+    let validate = this.#checks.get(schema);
+    if (!validate) {
+      // References of the schema lead to its components.
+      validate = this.#ajv.compile({ ...(closed(schema) as object), components: this.#components });
+      this.#checks.set(schema, validate);
+    }
+    return validate;
   }
 
   #checkBody(where: string, schema: object, answer: Answer): void {
-    let validate = this.#checks.get(schema);
-    if (!validate) {
-      validate = this.#ajv.compile(closed(schema) as object);
-      this.#checks.set(schema, validate);
-    }
+    const validate = this.#compiled(schema);
     if (validate(answer.body)) return;
     const faults = validate.errors?.map(({ instancePath, message, params }) =>
       [instancePath, message, JSON.stringify(params)].join(' '),
@@ -126,7 +149,7 @@ export class Recorder {
         .map((code) => `${id} ${code}`),
     );
     await mkdir(FOLDER, { recursive: true });
-    const kept: Seen = { service: this.#service, documented, seen: [...this.#seen] };
+    const kept: Seen = { service: this.#service, documented, seen: [...this.#seen], examples: this.#examples.all };
     await writeFile(join(FOLDER, `${process.pid}-${this.#service}.json`), JSON.stringify(kept));
   }
 }

@@ -254,6 +254,12 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     touchedBy: ['engine/runtime/metrics', 'http/kernel/pipeline/ops', 'config/deploy/', 'test/observability/'],
   },
   {
+    name: 'documents',
+    run: 'npm run --silent test:documents',
+    seconds: 60,
+    touchedBy: ['http/', 'test/documents/'],
+  },
+  {
     name: 'browser',
     run: 'npm run --silent test:browser',
     seconds: 42,

@@ -47,7 +47,7 @@ const MATRIX = [
   ...['http/access/crash', 'http/access/crowd', 'http/access/end-user-patch'],
 ].map((at) => `test/${at}`);
 const SHORT = ['crash', 'datasets', 'life', 'newcomer', 'up'].map((name) => `test/e2e/${name}.test.ts`);
-const PROGRAM = ['attack', 'e2e', 'binary', 'browser', 'stack', 'observability', 'simulation'].map(
+const PROGRAM = ['attack', 'documents', 'e2e', 'binary', 'browser', 'stack', 'observability', 'simulation'].map(
   (at) => `test/${at}/`,
 );
 
@@ -71,6 +71,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   },
   // Attacks on the running program.
   attack: { tests: ['test/attack/'], exclude: [], timeoutSeconds: 600, jobs: 1 },
+  // What other tools make of the OpenAPI documents.
+  documents: { tests: ['test/documents/'], exclude: [], timeoutSeconds: 600, jobs: 1 },
   browser: { tests: ['test/browser/'], exclude: [], timeoutSeconds: 600, jobs: 1 },
 };
 

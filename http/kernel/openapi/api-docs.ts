@@ -3,25 +3,31 @@
 import { JSON_TYPE } from '../answers/json-text.ts';
 import type { Route } from '../pipeline/route.ts';
 import { SCHEMAS } from './components.ts';
-import { type ApiInfo, type OpenApiDocument, type Operation, openApi, type Parameter } from './openapi.ts';
+import {
+  type ApiInfo,
+  type Examples,
+  type OpenApiDocument,
+  type Operation,
+  openApi,
+  type Parameter,
+} from './openapi.ts';
 import { membersOf, schemaWords, type WordedSchema } from './schema-node.ts';
 
 const DOCUMENT_PATH = '/api/openapi.json';
 
-/** Returns the two routes. They are themselves part of the documentation. */
-export function apiDocs(routes: readonly Route[], info: ApiInfo): readonly Route[] {
-  let made: { readonly document: Buffer; readonly page: Buffer } | undefined;
-  const content = (): { readonly document: Buffer; readonly page: Buffer } => {
-    // Built at the first request, because many processes never get one.
-    if (!made) {
-      const document = openApi([...routes, ...docs], info);
-      made = {
-        document: Buffer.from(JSON.stringify(document)),
-        page: Buffer.from(apiPage(document, `${info.basePath}${DOCUMENT_PATH}`)),
-      };
-    }
-    return made;
-  };
+/**
+ * Returns the two routes. They are themselves part of the documentation.
+ * @param service name in `examples.json`, which `npm run docs:examples` writes
+ */
+export function apiDocs(routes: readonly Route[], info: ApiInfo, service?: string): readonly Route[] {
+  // Built at the first request, because many processes never get one.
+  const content = cached(async () => {
+    const document = openApi([...routes, ...docs], info, await examplesOf(service));
+    return {
+      document: Buffer.from(JSON.stringify(document)),
+      page: Buffer.from(apiPage(document, `${info.basePath}${DOCUMENT_PATH}`)),
+    };
+  });
   const docs: readonly Route[] = [
     {
       method: 'GET',
@@ -33,7 +39,7 @@ export function apiDocs(routes: readonly Route[], info: ApiInfo): readonly Route
       responses: { 200: { description: 'A page', contentType: 'text/html' } },
       handler: async (context) => {
         context.response.setHeader('content-security-policy', PAGE_POLICY);
-        context.text(200, 'text/html; charset=utf-8', content().page);
+        context.text(200, 'text/html; charset=utf-8', (await content()).page);
       },
     },
     {
@@ -44,10 +50,21 @@ export function apiDocs(routes: readonly Route[], info: ApiInfo): readonly Route
       operationId: 'getOpenApi',
       summary: 'This documentation as an OpenAPI 3.1 document',
       responses: { 200: { description: 'An OpenAPI document', schema: { type: 'object' } } },
-      handler: async (context) => context.text(200, JSON_TYPE, content().document),
+      handler: async (context) => context.text(200, JSON_TYPE, (await content()).document),
     },
   ];
   return docs;
+}
+
+async function examplesOf(service: string | undefined): Promise<Examples> {
+  if (service === undefined) return {};
+  const { default: examples } = await import('./examples.json', { with: { type: 'json' } });
+  return (examples as Readonly<Record<string, Examples>>)[service] ?? {};
+}
+
+function cached<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined;
+  return () => (made ??= make());
 }
 
 // The page: it loads nothing, has no scripts, and works offline.

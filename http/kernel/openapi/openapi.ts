@@ -1,6 +1,7 @@
 // Builds the OpenAPI 3.1 document of a front end from its routes, with the same schemas that check the requests.
 
 import { API_VERSIONS, type ApiVersion, DEFAULT_API_VERSION } from '../../../engine/model/api-version.ts';
+import { JSON_TYPE } from '../answers/json-text.ts';
 import { Problem } from '../pipeline/errors.ts';
 import {
   type Access,
@@ -21,6 +22,9 @@ export interface ApiInfo {
   /** The version of requests that name none; 1.8.0 when absent. */
   readonly assumedApiVersion?: ApiVersion | undefined;
 }
+
+/** What the running program was asked and answered, by operation id. */
+export type Examples = Readonly<Record<string, { readonly request?: unknown; readonly response: unknown }>>;
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
@@ -105,9 +109,10 @@ const versionHeader = (assumed: ApiVersion = DEFAULT_API_VERSION): Parameter => 
 export function openApi(
   routes: readonly Route[],
   { title, version, basePath, assumedApiVersion }: ApiInfo,
+  examples: Examples = {},
 ): OpenApiDocument {
   const components = new Components();
-  const operation = new Operations(components, versionHeader(assumedApiVersion));
+  const operation = new Operations(components, versionHeader(assumedApiVersion), examples);
   const paths: Record<string, Record<string, Operation>> = {};
   for (const route of routes) {
     const path = pathTemplate(route.path);
@@ -137,14 +142,18 @@ const pathTemplate = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}'
 class Operations {
   readonly #components: Components;
   readonly #version: Parameter;
+  readonly #examples: Examples;
 
-  constructor(components: Components, version: Parameter) {
+  constructor(components: Components, version: Parameter, examples: Examples) {
     this.#components = components;
     this.#version = version;
+    this.#examples = examples;
   }
 
   of(route: Route): Operation {
     const { body } = route;
+    const { request, response } = this.#examples[route.operationId] ?? {};
+    const success = Object.keys(route.responses).find((code) => code.startsWith('2'));
     return {
       operationId: route.operationId,
       tags: [tagOf(route.path)],
@@ -152,11 +161,13 @@ class Operations {
       description: ACCESS_WORDS[route.access],
       security: SECURITY[route.access],
       parameters: [...parametersOf(route).map((one) => this.#parameter(one)), this.#version],
-      ...(body ? { requestBody: { description: body.description, content: this.#content(body.content) } } : {}),
+      ...(body
+        ? { requestBody: { description: body.description, content: this.#content(body.content, request) } }
+        : {}),
       responses: Object.fromEntries(
-        Object.entries({ 400: NOT_UNDERSTOOD, ...route.responses }).map(([code, response]) => [
+        Object.entries({ 400: NOT_UNDERSTOOD, ...route.responses }).map(([code, one]) => [
           code,
-          this.#response(response),
+          this.#response(one, code === success ? response : undefined),
         ]),
       ),
     };
@@ -167,14 +178,21 @@ class Operations {
     schema: this.#components.referenced(parameter.schema),
   });
 
-  #response({ description, contentType, schema }: RouteResponse): object {
+  #response({ description, contentType, schema }: RouteResponse, example: unknown): object {
     if (!schema && contentType === undefined) return { description };
-    return { description, content: this.#content({ [contentType ?? 'application/json']: schema ?? {} }) };
+    return { description, content: this.#content({ [contentType ?? JSON_TYPE]: schema ?? {} }, example) };
   }
 
-  #content = (content: Readonly<Record<string, JsonSchema>>): object =>
+  /** @param example of the JSON body */
+  #content = (content: Readonly<Record<string, JsonSchema>>, example: unknown): object =>
     Object.fromEntries(
-      Object.entries(content).map(([type, schema]) => [type, { schema: this.#components.referenced(schema) }]),
+      Object.entries(content).map(([type, schema]) => [
+        type,
+        {
+          schema: this.#components.referenced(schema),
+          ...(type === JSON_TYPE && example !== undefined ? { example } : {}),
+        },
+      ]),
     );
 }
 

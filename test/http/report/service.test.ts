@@ -28,12 +28,15 @@ t.test('exactly these endpoints are served, to these callers', async (t) => {
 t.test('they are documented, with the table of options', async (t) => {
   const app = await reportApp(t);
   const document = openApi(app.routes, { title: 'Report', version: '1', basePath: '' });
-  const post = document.paths['/jobs']?.post as {
-    requestBody: { content: Record<string, { schema: { required: string[]; properties: Record<string, object> } }> };
+  t.match(document.paths['/jobs']?.post?.requestBody, {
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/CreateRequest' } } },
+  });
+  const schema = document.components.schemas.CreateRequest as {
+    readonly required: readonly string[];
+    readonly properties: Readonly<Record<string, object>>;
   };
-  const schema = post.requestBody.content['application/json']?.schema;
-  t.strictSame(schema?.required, ['queryJobID']);
-  const config = schema?.properties.blastConfig as { properties: Record<string, { description: string }> };
+  t.strictSame(schema.required, ['queryJobID']);
+  const config = schema.properties.blastConfig as { properties: Record<string, { description: string }> };
   t.strictSame(Object.keys(config.properties), OPTION_NAMES);
   for (const name of OPTION_NAMES) {
     t.match(config.properties[name], JSON.parse(JSON.stringify({ ...OPTIONS[name].schema, description: undefined })));

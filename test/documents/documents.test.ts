@@ -1,0 +1,99 @@
+// What the world's own tools say of the OpenAPI documents: linters, and a generator of types whose result is compiled.
+
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import t, { type Test } from 'tap';
+import { documentOf, FRONT_ENDS, type FrontEnd } from '../http/documents.ts';
+
+const run = promisify(execFile);
+const program = (name: string): string => join(import.meta.dirname, 'node_modules', '.bin', name);
+const folder = await mkdtemp(join(tmpdir(), 'longshore-documents-'));
+t.teardown(() => rm(folder, { recursive: true, force: true }));
+const offline = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+
+async function written(t: Test, name: FrontEnd): Promise<string> {
+  const file = join(folder, `${name}.json`);
+  await writeFile(file, JSON.stringify(await documentOf(t, name), null, 1));
+  return file;
+}
+
+interface Finding {
+  readonly code?: unknown;
+  readonly ruleId?: unknown;
+  readonly message: string;
+}
+
+/** The linters exit with 1 when they find something, and print what it is. */
+async function findings(command: string, args: readonly string[]): Promise<string> {
+  try {
+    return (await run(command, args, { cwd: folder, env: offline, maxBuffer: 64 * 1024 * 1024 })).stdout;
+  } catch (error) {
+    return String((error as { readonly stdout?: unknown }).stdout);
+  }
+}
+
+await writeFile(join(folder, 'spectral.yaml'), 'extends: ["spectral:oas"]\n');
+
+for (const name of Object.keys(FRONT_ENDS) as FrontEnd[])
+  t.test(`linters find nothing in the document of ${name}`, async (t) => {
+    const file = await written(t, name);
+    const redocly = JSON.parse(
+      await findings(program('redocly'), ['lint', file, '--extends', 'recommended', '--format', 'json']),
+    ) as { readonly totals: { readonly errors: number; readonly warnings: number }; readonly problems: Finding[] };
+    t.strictSame(
+      redocly.problems.map(({ ruleId, message }) => `${ruleId}: ${message}`),
+      [],
+      'Redocly, recommended rules',
+    );
+    const spectral = JSON.parse(
+      await findings(program('spectral'), ['lint', '-q', '-f', 'json', '-r', join(folder, 'spectral.yaml'), file]),
+    ) as readonly Finding[];
+    t.strictSame(
+      spectral.map(({ code, message }) => `${code}: ${message}`),
+      [],
+      'Spectral, spectral:oas',
+    );
+  });
+
+t.test('a linter that finds something says so', async (t) => {
+  const file = join(folder, 'bad.json');
+  const bad = { ...(await documentOf(t, 'pluginHost')), tags: [] };
+  await writeFile(file, JSON.stringify({ ...bad, info: { title: 'x', version: '1' } }));
+  t.match(await findings(program('redocly'), ['lint', file, '--format', 'json']), /info-license/);
+  t.match(
+    await findings(program('spectral'), ['lint', '-q', '-f', 'json', '-r', join(folder, 'spectral.yaml'), file]),
+    /operation-tag-defined/,
+  );
+});
+
+t.test('types that are generated from the documents are named, and compile', async (t) => {
+  for (const name of Object.keys(FRONT_ENDS) as FrontEnd[]) {
+    const file = await written(t, name);
+    await run(program('openapi-typescript'), [file, '-o', join(folder, `${name}.d.ts`)], { cwd: folder });
+  }
+  await writeFile(
+    join(folder, 'use.ts'),
+    `import type { components as Installer, paths } from './installer.d.ts';
+import type { components as Access } from './access.d.ts';
+import type { components as Report } from './report.d.ts';
+import type { components as Handler } from './handler.d.ts';
+import type { components as Host } from './pluginHost.d.ts';
+type Details = Installer['schemas']['DatasetDetails'];
+export const nameOf = (details: Details): string => details.name;
+export const status = (details: Details): Installer['schemas']['StatusBlock'] => details.status;
+export const problem: Installer['schemas']['Problem'] = { status: 'not-found', message: 'x' };
+export type User = Access['schemas']['User'];
+export type Job = Report['schemas']['JobDetails'];
+export type Both = [Handler['schemas']['Problem'], Host['schemas']['Problem']];
+export type List = paths['/datasets']['get']['responses'][200]['content']['application/json'][number];
+// @ts-expect-error: a number is no name
+export const wrong: Details['name'] = 1;
+`,
+  );
+  const args = ['--noEmit', '--strict', '--allowImportingTsExtensions', '--module', 'nodenext', 'use.ts'];
+  const { stdout } = await run(program('tsc'), args, { cwd: folder }).catch((error: { stdout: string }) => error);
+  t.equal(stdout, '');
+});
