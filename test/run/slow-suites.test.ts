@@ -7,7 +7,7 @@ import { filesOf, root, SUITES, type Suite } from './suites.ts';
 /** Suites of test/run/suites.ts that a landing always runs. */
 const ALWAYS = ['unit', 'integration', 'matrix', 'contract', 'e2e-short'];
 /** Suites that a slow suite runs whole, by its name there. */
-const WHOLE = ['memory', 'binary', 'observability', 'browser'];
+const WHOLE = ['memory', 'binary', 'observability', 'documents', 'browser'];
 
 t.test('every test file is run by a landing or by a slow suite', async (t) => {
   const run = new Set([...ALWAYS, ...WHOLE].flatMap((name) => filesOf(SUITES[name] as Suite)));

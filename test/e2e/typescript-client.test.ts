@@ -1,0 +1,61 @@
+// clients/typescript against the running program.
+
+import t from 'tap';
+import {
+  installerClient,
+  LongshoreError,
+  type NewDataset,
+  outcomeOf,
+  untilInstalled,
+  uploadDataset,
+} from '../../clients/typescript/src/index.ts';
+import { geneList } from '../fixtures/datasets.ts';
+import { detailsOf } from '../support/api.ts';
+import { freePortBase, tempDir, up } from '../support/longshore.ts';
+
+const dir = await tempDir(t);
+const app = await up(t, dir, ['--port-base', String(await freePortBase())]);
+const OWNER = '5';
+let tokens = 0;
+const installer = installerClient({
+  url: `${app.endpoints.installer}/`,
+  token: async () => {
+    tokens++;
+    return app.token(OWNER);
+  },
+});
+const details = detailsOf('genelist') as unknown as NewDataset;
+
+t.test('uploads a dataset, waits until it is installed, and reads it back', async (t) => {
+  const id = await uploadDataset(installer, { details, files: [new File([geneList(10)], 'genes.txt')] });
+  const dataset = await untilInstalled(installer, id);
+  t.match(dataset, { datasetId: id, name: details.name, owner: { userId: Number(OWNER) } });
+  t.equal(outcomeOf(dataset.status), 'installed');
+  const { data: listed } = await installer.GET('/datasets');
+  t.strictSame(
+    listed?.map(({ datasetId }) => datasetId),
+    [id],
+  );
+  t.ok(tokens >= 3, 'each call asked for a token');
+});
+
+t.test('data that the plugin refuses end the wait, with what it says', async (t) => {
+  const id = await uploadDataset(installer, { details, files: [new File(['no gene\n\0'], 'genes.txt')] });
+  await t.rejects(untilInstalled(installer, id), { message: /^dataset \w+ refused: \S/ });
+});
+
+t.test('a refusal is an exception with the words of the service', async (t) => {
+  const call = installer.GET('/datasets/{id}', { params: { path: { id: 'NoSuchDataset000' as never } } });
+  const error = (await call.then(t.fail, (reason: unknown) => reason)) as LongshoreError;
+  t.ok(error instanceof LongshoreError);
+  t.match(error, { code: 404, problem: { status: 'not-found' }, message: /NoSuchDataset000/, requestId: /^[\w-]+$/ });
+  const nobody = installerClient({ url: app.endpoints.installer });
+  await t.rejects(nobody.GET('/datasets'), { code: 401 });
+  const faulty = uploadDataset(installer, { details: { ...details, name: 'x' }, files: [new File(['a'], 'a.txt')] });
+  await t.rejects(faulty, { code: 422, problem: { status: 'invalid-input' } });
+});
+
+t.test('a wait can be given up', async (t) => {
+  const waiting = untilInstalled(installer, 'NoSuchDataset000', AbortSignal.abort(new Error('enough')));
+  await t.rejects(waiting, { message: 'enough' });
+});
