@@ -215,6 +215,12 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     ],
   },
   {
+    name: 'python client',
+    run: `${INSTALL} python3 python3-venv python-client && ${some('stack', ['python-client'])}`,
+    seconds: 60,
+    touchedBy: ['clients/python/', 'http/installer/', 'http/kernel/openapi/'],
+  },
+  {
     name: 'blast runs',
     run: stack('blast-database', 'query-run', 'report-memory', 'report-readme', 'report-run'),
     seconds: 190,

@@ -53,4 +53,12 @@ export const BIOM_FORMAT = new PythonPackages('biom-format', ['biom-format==2.1.
 
 export const HTTP_CLIENTS = new PythonPackages('http-clients', ['requests==2.34.2', 'urllib3==2.8.0', 'httpx==0.28.1']);
 
-export const PYTHON_PACKAGES = [BIOM_FORMAT, HTTP_CLIENTS];
+/** What clients/python needs, and what checks and generates it. */
+export const PYTHON_CLIENT = new PythonPackages('python-client', [
+  'datamodel-code-generator==0.89.0',
+  'httpx==0.28.1',
+  'typing_extensions==4.16.0',
+  'mypy==2.4.1',
+]);
+
+export const PYTHON_PACKAGES = [BIOM_FORMAT, HTTP_CLIENTS, PYTHON_CLIENT];
