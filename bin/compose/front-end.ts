@@ -100,6 +100,7 @@ export async function frontEnd(
       ...{
         url: { isProxy, basePath },
         room: parts.room,
+        rateLimits: http.rateLimit,
         tls: tls !== undefined,
         subDomains: http.tls?.includeSubDomains,
         assumedApiVersion,

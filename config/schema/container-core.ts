@@ -133,6 +133,8 @@ const limits = filled('Limits of every listener.', {
   keepAliveTimeout: duration('For an idle connection.', '5s', { positive: true }),
 });
 
+const requestsPerMinute = (description: string) => integer(description, { minimum: 1, maximum: 1_000_000 });
+
 const basePathOf = (description: string, value?: string) =>
   text(description, {
     pattern: '^(?:/[A-Za-z0-9._~-]+)*$',
@@ -190,6 +192,19 @@ const http = filled('HTTP listeners of all front ends.', {
     { default: DEFAULT_API_VERSION },
   ),
   limits,
+  rateLimit: optional(
+    section(
+      'Requests per minute and process; further ones get 429. Off by default. `/health`, `/ready`, `/metrics`, operators, administrators and services with a token of their own are not limited.',
+      {
+        perUser: optional(requestsPerMinute('Requests per minute of one user or guest.')),
+        perAddress: optional(
+          requestsPerMinute(
+            'Requests per minute from one IPv4 address or one IPv6 /64 network, before authentication.',
+          ),
+        ),
+      },
+    ),
+  ),
 });
 
 const ports = filled('Ports of the front ends.', {

@@ -13,6 +13,7 @@ import { tokenVerifier } from '../../http/kernel/auth/tokens.ts';
 import { AuditTrail } from '../../http/kernel/pipeline/audit-trail.ts';
 import { httpMetrics } from '../../http/kernel/pipeline/http-metrics.ts';
 import { type HealthCheck, opsRoutes } from '../../http/kernel/pipeline/ops.ts';
+import type { RateLimits } from '../../http/kernel/pipeline/rate-limit.ts';
 import type { UrlSettings } from '../../http/kernel/pipeline/request-head.ts';
 import { RequestPipeline } from '../../http/kernel/pipeline/request-pipeline.ts';
 import type { Access, Route } from '../../http/kernel/pipeline/route.ts';
@@ -36,6 +37,7 @@ export interface AppOptions {
   readonly log?: Logger;
   readonly metrics?: Metrics;
   readonly room?: DiskRoom;
+  readonly rateLimits?: RateLimits;
   /** Where requests are recorded. */
   readonly trail?: AuditTrail;
 }
@@ -73,6 +75,7 @@ export async function httpApp(t: Teardown, routes: readonly Route[], options: Ap
   const trail = options.trail ?? unreadTrail(metrics);
   const pipeline = new RequestPipeline({
     room: options.room,
+    rateLimits: options.rateLimits,
     routes,
     opsRoutes: opsRoutes({
       threads: () => 3,

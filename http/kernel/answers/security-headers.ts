@@ -38,7 +38,7 @@ const frameAncestors = (origins: false | readonly string[]): string =>
 export type CorsSettings = false | readonly string[];
 
 const EXPOSED =
-  'location, etag, content-disposition, content-range, accept-ranges, x-request-id, api-version, retry-after';
+  'location, etag, content-disposition, content-range, accept-ranges, x-request-id, api-version, retry-after, ratelimit, ratelimit-policy';
 /** Headers that a page may send. Browsers send only those that are listed. */
 const ACCEPTED =
   'authorization, auth-key, auth_key, admin-token, user-id, content-type, api-version, if-match, if-none-match, range, traceid, traceparent';

@@ -20,12 +20,14 @@ import {
 import { type AuthSettings, authenticate, type Caller } from '../auth/authenticate.ts';
 import { checkServiceToken } from '../auth/token-guesses.ts';
 import { discardBody } from '../bodies/body-stream.ts';
+import { clientAddress, peerOf } from '../server/peer-address.ts';
 import { RequestScope } from '../server/request-scope.ts';
 import { answerError } from './answer-error.ts';
 import { RequestContext, type SharedByAnswers } from './context.ts';
 import { forbidden, type HttpError, notFound, toHttpError, unavailable } from './errors.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import { QueryReader } from './query.ts';
+import { RateLimit, type RateLimits } from './rate-limit.ts';
 import { RequestAudit, type RequestAuditOptions } from './request-audit.ts';
 import {
   namesVersion,
@@ -47,6 +49,8 @@ interface PipelineOptions {
   readonly url: UrlSettings;
   /** The version of requests that name none; 1.8.0 when absent. */
   readonly assumedApiVersion?: ApiVersion | undefined;
+  /** Default: none. */
+  readonly rateLimits?: RateLimits | undefined;
   /** Absent = there is always room. */
   readonly room?: DiskRoom | undefined;
   /** True when the listener uses TLS. */
@@ -69,6 +73,7 @@ export class RequestPipeline {
   readonly #router: Router;
   readonly #query: QueryReader;
   readonly #audit: RequestAudit;
+  readonly #rate: RateLimit;
   readonly #shared: SharedByAnswers;
   readonly #always: ReadonlySet<Route>;
   /** All routes, for tests and documentation. */
@@ -86,6 +91,7 @@ export class RequestPipeline {
     this.#router = new Router(this.routes, options.url.basePath);
     this.#shared = { url: options.url, lists: new Semaphore(LISTS_AT_ONCE) };
     this.#query = new QueryReader();
+    this.#rate = new RateLimit(options.rateLimits ?? {}, options.clock);
     this.#audit = new RequestAudit({ ...options.audit, clock: options.clock });
     this.standing = securityHeaders({ tls: options.tls, subDomains: options.subDomains, framedBy: options.cors });
   }
@@ -143,7 +149,11 @@ export class RequestPipeline {
     const { route } = found;
     scope.route = route;
     scope.params = found.params;
-    if (this.draining && !this.#always.has(route)) throw stopping();
+    const isAlways = this.#always.has(route);
+    if (this.draining && !isAlways) throw stopping();
+    // Callers of a service with a token of its own are programs of the operators.
+    const isLimited = !isAlways && route.token === undefined;
+    if (isLimited) this.#rate.count('address', peerOf(clientAddress(request, this.#options.url.isProxy)), response);
     const version = versionOf(request, this.#options.assumedApiVersion);
     response.setHeader(VERSION_HEADER, version);
     const parameters = new URLSearchParams(search);
@@ -159,6 +169,8 @@ export class RequestPipeline {
         { operator: caller.operator.userId, method: route.method, route: route.path },
         'an operator asks for a change',
       );
+    if (isLimited && (caller.kind === 'user' || caller.kind === 'guest'))
+      this.#rate.count('user', caller.userId, response);
     return this.#call(scope, found, version, parameters, caller);
   }
 

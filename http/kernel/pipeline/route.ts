@@ -114,6 +114,7 @@ export function refusals(byCode: Readonly<Record<number, string>>): Readonly<Rec
   const all = {
     400: 'A header or query parameter is not understood',
     401: 'No valid bearer token',
+    429: 'Too many requests; Retry-After says when to try again',
     ...byCode,
     500: 'Internal error',
     503: 'A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again',
