@@ -107,6 +107,10 @@ export const CALLERS: readonly PromiseRow[] = [
         test: 'an operator may do what the Admin-Token may, an observer reads reports, and nobody else does either',
       },
       {
+        file: 'test/http/kernel/auth/operator-routes.test.ts',
+        test: '…: who is let in to each route, and as what',
+      },
+      {
         file: 'test/attack/operator-claims.test.ts',
         test: 'operators do everything, observers read reports, and nobody else is either',
       },
