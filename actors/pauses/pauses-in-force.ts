@@ -50,6 +50,11 @@ export class PausesInForce implements Disposable {
     return [...this.#pauses.values()].filter((pause) => this.#isInForce(pause));
   }
 
+  /** Those of these names. */
+  pausesOf(kind: PauseKind, names: readonly string[]): readonly Pause[] {
+    return names.flatMap((name) => this.find(kind, name) ?? []);
+  }
+
   find(kind: PauseKind, name: string): Pause | undefined {
     const pause = this.#pauses.get(keyOf({ kind, name }));
     return pause && this.#isInForce(pause) ? pause : undefined;

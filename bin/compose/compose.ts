@@ -126,6 +126,7 @@ export async function compose(
             port: containerCore.ports.pluginHost,
             env: parts.env,
             workspace: configuration.pluginHost.workspace ?? join(parts.scratchDir, 'plugins'),
+            paused: () => inForce.pausesOf('plugin', hosted),
           },
           threads.archives,
           frontEndParts,

@@ -23,6 +23,7 @@ import { ChildProcessRunner } from '../../engine/adapters/scripts/child-process.
 import { endLeftoverScripts } from '../../engine/adapters/scripts/child-process-records.ts';
 import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
 import type { Directory } from '../../engine/ports/directory.ts';
+import type { Pause } from '../../engine/ports/pauses.ts';
 import { defect, Failure } from '../../engine/runtime/failure.ts';
 import { scriptSpawner } from '../../engine/runtime/program-files.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
@@ -40,6 +41,8 @@ interface PluginHostSettings {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Scratch space of this host only; created if missing. */
   readonly workspace: string;
+  /** Which of its plugins operators have paused, for /health. Default: it does not know. */
+  readonly paused?: () => readonly Pause[];
 }
 
 type HostSections = Pick<Configuration, 'pluginHost'> & {
@@ -112,6 +115,7 @@ export async function pluginHost(
       checks: [{ name: 'workspace', vital: true, probe: () => host.probe() }],
       // The protocol has its own token.
       auth: noUsers(parts),
+      ...(settings.paused && { paused: settings.paused }),
     },
     parts,
   );

@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PausesInForce } from '../../actors/pauses/pauses-in-force.ts';
 import { FORMATTER, Formatter } from '../../actors/report/formatter.ts';
-import { type ReportLane, renewReports, reportLane } from '../../actors/report/report-lane.ts';
+import { REPORT_LANE, type ReportLane, renewReports, reportLane } from '../../actors/report/report-lane.ts';
 import { ReportFolders, ReportRun, reportMetrics, type WriteZip } from '../../actors/report/report-run.ts';
 import { sweepReports } from '../../actors/report/report-sweep.ts';
 import type { Configuration } from '../../config/configuration.ts';
@@ -41,7 +41,7 @@ interface ReportParts extends FrontEndParts {
   readonly scratchDir: string;
   /** Its setting is defined where the service is configured. */
   readonly live: Pick<LiveSettings, 'reportLane'>;
-  readonly pauses: Pick<PausesInForce, 'find' | 'watch'>;
+  readonly pauses: Pick<PausesInForce, 'find' | 'watch' | 'pausesOf'>;
 }
 
 interface ReportService {
@@ -151,6 +151,7 @@ export async function reportService(
           { name: 'object-store', probe: (until) => store.probe(until) },
           ...(parts.room ? [roomCheck(parts.room)] : []),
         ],
+        paused: () => parts.pauses.pausesOf('lane', [REPORT_LANE]),
         clock,
         threads: threadsHere,
         version: VERSION,

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { Jobs } from '../../engine/ports/jobs.ts';
 import type { PauseOrder, PausePlace, Pauses } from '../../engine/ports/pauses.ts';
-import { claim, claimed, claimWhenWoken, complete, signal } from './jobs.ts';
+import { claim, claimed, claimWhenWoken, complete, request, signal } from './jobs.ts';
 
 export interface PausesUnderTest {
   readonly pauses: Pauses;
@@ -125,6 +125,42 @@ export function pausesConformance(name: string, open: OpenPauses): void {
     t.equal(await pauses.release(signal), 0);
     await complete(jobs, job, { kind: 'retry', delayMs: 3_600_000, message: 'paused', countsAttempt: false });
     t.equal(await pauses.release(signal), 1);
+  });
+
+  fact(
+    'a new request for a job that waits for a pause makes it due, and for other delayed jobs does not',
+    async (t, under) => {
+      const { pauses, jobs } = under;
+      await pauses.set(order(SITE), signal);
+      await putBack(under, SITE, 'd1');
+      const late = await claimed(jobs, 'install', 'd2');
+      await complete(jobs, late, {
+        kind: 'retry',
+        delayMs: 3_600_000,
+        message: 'attempt 1 of 12',
+        countsAttempt: true,
+      });
+      const woken = claimWhenWoken(jobs, 'install');
+      await jobs.enqueue([request('install', 'd2'), request('install', 'd1')], signal);
+      t.same(
+        (await woken).map(({ dataset }) => dataset),
+        ['d1'],
+      );
+    },
+  );
+
+  fact('a request that arrives while the job is put back because of a pause is not delayed', async (t, under) => {
+    const { pauses, jobs } = under;
+    await pauses.set(order(SITE), signal);
+    const job = await claimed(jobs, 'install', 'd1');
+    await pauses.wait({ ...SITE, lane: 'install', dataset: job.dataset }, signal);
+    await jobs.enqueue([request('install', 'd1')], signal);
+    const paused = { kind: 'retry', delayMs: 3_600_000, message: 'paused', countsAttempt: false } as const;
+    await complete(jobs, job, paused);
+    const [again] = await claim(jobs, 'install');
+    t.equal(again?.dataset, 'd1');
+    if (again) await complete(jobs, again, paused);
+    t.same(await claim(jobs, 'install'), [], 'once');
   });
 
   fact('a wait without a job, or repeated, is harmless', async (t, { pauses }) => {

@@ -36,6 +36,8 @@ export class JobTable {
   readonly traceOf: (dataset: DatasetId) => Traceparent | undefined;
   readonly #rows = new Map<string, FakeJobRow>();
   readonly #wakes = new Map<LaneName, Set<() => void>>();
+  /** The job was put back because of a pause. */
+  waitsForPause: (lane: LaneName, dataset: DatasetId) => boolean = () => false;
   #lastId = 0;
 
   /** The catalog: `name:version` of a dataset that it knows, and who changed it last. */
@@ -95,9 +97,11 @@ export class JobTable {
         source: newest.source,
         type: type ?? known.type,
         again: known.again || known.state === 'running' || known.state === 'dead',
+        ...(known.state === 'delayed' && this.waitsForPause(known.lane, known.dataset) && { runAt: this.clock.now() }),
       });
     }
-    if (this.get(request.lane, request.dataset)?.state === 'queued') this.wake(request.lane);
+    const { state, runAt = 0 } = this.get(request.lane, request.dataset) ?? {};
+    if (state === 'queued' || (state === 'delayed' && runAt <= this.clock.now())) this.wake(request.lane);
   }
 
   isClaimable(row: FakeJobRow, unreachableTypes: readonly string[] = []): boolean {
@@ -261,7 +265,7 @@ export class FakeJobs implements Jobs {
           state: 'delayed',
           alone: false,
           attempts: row.attempts + (outcome.countsAttempt ? 1 : 0),
-          runAt: now + outcome.delayMs,
+          runAt: now + (row.again && this.#table.waitsForPause(row.lane, row.dataset) ? 0 : outcome.delayMs),
           failure: { kind: 'transient', message: outcome.message },
         };
       case 'requeue':

@@ -11,6 +11,8 @@ export class PauseTable {
 
   constructor(jobs: JobTable) {
     this.jobs = jobs;
+    jobs.waitsForPause = (lane, dataset) =>
+      [...this.waits.values()].some((waiting) => waiting.lane === lane && waiting.dataset === dataset);
   }
 
   /** In a later turn, as a notification would. */

@@ -10,15 +10,18 @@ export const JOB_CHANNEL = 'longshore_job';
 /** Most requests in one statement. */
 const ENQUEUE_BATCH = 5_000;
 
-/** A dataset has at most one job per lane, which takes further requests over. */
+/** A dataset has at most one job per lane, which takes further requests over. One that waits for a pause becomes due. */
 const MERGE = `
   on conflict (dataset_id, lane) do update set
     again = j.again or j.state in ('running', 'dead'),
+    run_at = case when j.state = 'delayed' and waits_for_pause(j.dataset_id, j.lane) then now() else j.run_at end,
     event_id = greatest(j.event_id, excluded.event_id),
     source = case when excluded.event_id >= j.event_id then excluded.source else j.source end,
     owner = excluded.owner,
     type = coalesce(excluded.type, j.type),
     traceparent = coalesce(excluded.traceparent, j.traceparent)`;
+
+const IS_DUE = `(j.state = 'queued' or j.state = 'delayed' and j.run_at <= now())`;
 
 const ENQUEUE = `
 with upserted as (
@@ -30,8 +33,8 @@ with upserted as (
   -- The order in which completions lock the same rows.
   order by r.dataset_id collate "C", r.lane
   ${MERGE}
-  returning j.lane, j.state)
-select pg_notify('${JOB_CHANNEL}', u.lane) from (select distinct lane from upserted where state = 'queued') u`;
+  returning j.lane, ${IS_DUE} as due)
+select pg_notify('${JOB_CHANNEL}', u.lane) from (select distinct lane from upserted where due) u`;
 
 /** Inserts jobs into the table, within the caller's transaction if `sql` is one. The commit wakes the lanes. */
 export async function enqueueJobs(sql: Sql, requests: readonly JobRequest[]): Promise<void> {
@@ -51,7 +54,7 @@ export async function enqueueJobs(sql: Sql, requests: readonly JobRequest[]): Pr
 }
 
 /**
- * A CTE of that name that inserts one job of a dataset, and returns its lane and state.
+ * A CTE of that name that inserts one job of a dataset, and returns its lane and whether it is due.
  * @param from `from` clause with one row when the job is due, none otherwise
  * @param columns SQL expressions over that row
  */
@@ -75,12 +78,12 @@ export function enqueueCte(
   return `${name} as (
     insert into job as j (lane, dataset_id, rank, owner, event_id, source, type, traceparent)
     select ${values.join(', ')} from ${from}${MERGE}
-    returning j.lane, j.state)`;
+    returning j.lane, ${IS_DUE} as due)`;
 }
 
 /** An expression that wakes the lane of a job that {@link enqueueCte} inserted. */
 export const notifyLanes = (cte: string): string =>
-  `(select count(pg_notify('${JOB_CHANNEL}', n.lane)) from ${cte} n where n.state = 'queued') as notified`;
+  `(select count(pg_notify('${JOB_CHANNEL}', n.lane)) from ${cte} n where n.due) as notified`;
 
 /** One request per lane and dataset, the one with the newest event. */
 function newestOfEach(requests: readonly JobRequest[]): Iterable<JobRequest> {

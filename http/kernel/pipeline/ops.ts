@@ -193,6 +193,8 @@ interface Dependency {
 export interface HealthOptions {
   readonly version: string;
   readonly dependencies: readonly Dependency[];
+  /** What operators have paused of the service. Default: nothing can be paused. */
+  readonly paused?: () => readonly Pause[];
   readonly clock: Clock;
   /** Threads of this process. */
   readonly threads: () => number;

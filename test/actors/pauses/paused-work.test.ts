@@ -151,8 +151,8 @@ t.test('a paused target gets no data, and the others do; resumed, it gets them a
   t.same(world.jobRows(), []);
 });
 
-async function rename(world: LaneWorld, at: DatasetAddress): Promise<void> {
-  const metadata = { ...world.dataset(at).metadata, name: 'Other genes' };
+async function rename(world: LaneWorld, at: DatasetAddress, name = 'Other genes'): Promise<void> {
+  const metadata = { ...world.dataset(at).metadata, name };
   await world.store.put(objectKey(at, 'vdi-meta.json'), Buffer.from(serializeMetadata(metadata)), {}, never);
   // A change of the metadata may make an import due, which goes first.
   await world.run('import');
@@ -204,6 +204,25 @@ t.test('a deleted dataset of a paused plugin is hidden at once and uninstalled l
   t.same(await world.run('softDelete'), { kind: 'done' });
   t.match(await world.control(at), { ToxoSite: { deleted: 1 } });
 });
+
+t.test(
+  'a second edit while a target is paused reaches the others at once, and the target when it is resumed',
+  async (t) => {
+    const { world, at } = await installedWorld(t);
+    await pauseIn(world, 'target', PLASMO);
+    await rename(world, at, 'First name');
+    t.match(await world.run('updateMeta'), { kind: 'retry', countsAttempt: false });
+    const called = world.calls.length;
+    await rename(world, at, 'Second name');
+    t.match(await world.run('updateMeta'), { kind: 'retry', countsAttempt: false });
+    t.same(world.calls.slice(called), ['installMeta ToxoSite']);
+    await resumeIn(world, 'target', PLASMO);
+    t.same(await world.run('updateMeta'), { kind: 'done' });
+    t.same(world.calls.slice(called + 1), ['installMeta PlasmoSite']);
+    const { PlasmoSite, ToxoSite } = await world.control(at);
+    t.same(PlasmoSite, ToxoSite);
+  },
+);
 
 t.test('a pause is a transient failure that counts no attempt and names the operator', (t) => {
   const since = new Date(Date.UTC(2026, 0, 1));

@@ -44,6 +44,8 @@ t.test('a pause is in force as soon as it is announced, and is told once', async
   await clock.settle();
   t.same(inForce.find('lane', 'import'), pause);
   t.equal(inForce.find('plugin', 'import'), undefined);
+  t.same(inForce.pausesOf('lane', ['install', 'import']), [pause]);
+  t.same([inForce.pausesOf('lane', ['install']), inForce.pausesOf('plugin', ['import'])], [[], []]);
   t.same(await gauge(), ['longshore_paused{kind="lane",name="import"} 1']);
   await clock.advance(60_000);
   await port.end(IMPORT, never);

@@ -2,7 +2,7 @@ import t from 'tap';
 import { cellOf, OPTION_NAMES, OPTIONS } from '../../../engine/model/report/options.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { openApi } from '../../../http/kernel/openapi/openapi.ts';
-import { reportApp } from './report-app.ts';
+import { reportApp, START } from './report-app.ts';
 
 t.test('exactly these endpoints are served, to these callers', async (t) => {
   const app = await reportApp(t);
@@ -76,4 +76,13 @@ t.test('/health names what is away, the formatter too, and everything else runs'
   const info = { threads: 3, uptime: '1.500s', uptimeMillis: 1_500 };
   t.strictSame([status, body], [200, { status: 'unhealthy', version: '1', dependencies, info }]);
   t.ok(await app.create('1', app.query()));
+});
+
+t.test('/health shows a pause of its lane, without who and why, and stays healthy', async (t) => {
+  const since = new Date(START);
+  const pause = { kind: 'lane', name: 'report', since, by: 'user 42', reason: 'new disks', until: undefined } as const;
+  const app = await reportApp(t, { paused: () => [pause] });
+  const { body } = await app.call(undefined, 'GET', '/health');
+  t.match(body, { status: 'healthy' });
+  t.strictSame((body as { paused?: object }).paused, [{ kind: 'lane', name: 'report', since: since.toISOString() }]);
 });

@@ -53,8 +53,11 @@ begin
         attempts = case when e.outcome = 'done' then 0
           else j.attempts + (e.outcome = 'dead' or (e.outcome = 'retry' and e.counted))::integer end,
         crashes = case when e.outcome = 'done' then 0 else j.crashes + (e.outcome = 'crash' and j.alone)::integer end,
-        -- A requeued job keeps its place in the queue. No claim finds a dead one.
-        run_at = case when e.dies then 'infinity' when e.outcome = 'retry' then now() + e.delay_ms * interval '1 millisecond'
+        -- A requeued job keeps its place in the queue. No claim finds a dead one. What was asked for meanwhile does not wait
+        -- for the end of a pause.
+        run_at = case when e.dies then 'infinity'
+          when e.outcome = 'retry' and not (j.again and waits_for_pause(j.dataset_id, j.lane))
+            then now() + e.delay_ms * interval '1 millisecond'
           when e.outcome = 'requeue' then j.run_at else now() end,
         failure = case when e.outcome = 'done' then null when e.outcome in ('retry', 'dead') then e.failure
           when e.dies then 'defect' else j.failure end,

@@ -15,5 +15,11 @@ create table pause_wait (
   name text collate "C" not null,
   lane text not null,
   dataset_id text collate "C" not null,
-  primary key (kind, name, lane, dataset_id)
+  primary key (dataset_id, lane, kind, name)
 );
+
+-- True when the job was put back because of a pause. A new request makes it due at once: only a part of its work is paused.
+create function waits_for_pause(its_dataset text, its_lane text) returns boolean language sql stable
+  begin atomic
+    select exists (select from pause_wait w where w.dataset_id = its_dataset and w.lane = its_lane);
+  end;
