@@ -1,5 +1,5 @@
 // The options of every client command, and the client they create: `--server URL --token T`, or `--data DIR` of a running
-// `longshore up`, whose token key only its operator can read.
+// `longshore up`, whose token key only its operator can read. Without either, LONGSHORE_SERVER names the server.
 
 import { dataDir, defaultDataPath, readEndpoints } from '../../compose/data-dir.ts';
 import { type CommandIo, UsageError } from '../command.ts';
@@ -17,10 +17,11 @@ export interface ClientValues {
 const DEFAULT_USER = '1';
 
 export async function openClient(values: ClientValues, io: Pick<CommandIo, 'env'>): Promise<InstallerClient> {
-  if (values.server !== undefined) {
+  const server = serverOf(values, io);
+  if (server !== undefined) {
     const token = values.token ?? io.env.LONGSHORE_TOKEN;
     if (token === undefined) throw new UsageError('--server needs --token T (or the variable LONGSHORE_TOKEN)');
-    return new InstallerClient({ server: values.server.replace(/\/+$/, ''), token });
+    return new InstallerClient({ server, token });
   }
   const dir = dataDir(values.data ?? defaultDataPath(process.getuid?.()));
   const { installer } = await readEndpoints(dir);
@@ -52,12 +53,22 @@ export async function adminAccess(
   values: AdminValues,
   io: Pick<CommandIo, 'env'>,
 ): Promise<{ readonly server: string; readonly adminToken: string | undefined }> {
-  if (values.server !== undefined) {
+  const server = serverOf(values, io);
+  if (server !== undefined) {
     // Other users of the machine can read a command line, but not the environment.
     const adminToken = values['admin-token'] ?? io.env.LONGSHORE_ADMIN_TOKEN;
-    return { server: values.server.replace(/\/+$/, ''), adminToken };
+    return { server, adminToken };
   }
   const dir = dataDir(values.data ?? defaultDataPath(process.getuid?.()));
   const { installer, adminToken } = await readEndpoints(dir);
   return { server: installer, adminToken: values['admin-token'] ?? adminToken };
+}
+
+function serverOf(
+  { server, data }: Pick<AdminValues, 'server' | 'data'>,
+  { env }: Pick<CommandIo, 'env'>,
+): string | undefined {
+  // An empty variable is one that is not set.
+  const named = server ?? (data === undefined ? env.LONGSHORE_SERVER || undefined : undefined);
+  return named?.replace(/\/+$/, '');
 }

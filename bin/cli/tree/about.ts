@@ -52,6 +52,7 @@ export const EXIT_CODES: Readonly<Record<Exclude<ExitCode, 75 | 99>, string>> = 
 };
 
 export const ENVIRONMENT: Readonly<Record<string, string>> = {
+  LONGSHORE_SERVER: 'the base URL of the server, unless --server or --data is given',
   LONGSHORE_TOKEN: 'the bearer token of commands for users, unless --token is given',
   LONGSHORE_ADMIN_TOKEN: 'the token of commands for administrators, unless --admin-token is given',
   NO_COLOR: 'if set, output has no colors',

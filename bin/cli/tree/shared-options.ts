@@ -36,7 +36,7 @@ export const QUIET = { type: 'boolean', what: 'show no progress' } as const sati
 const SERVER = {
   type: 'string',
   value: 'URL',
-  otherwise: "the server of 'longshore up' in the data directory",
+  otherwise: "LONGSHORE_SERVER, or the server of 'longshore up' in the data directory",
   what: 'the base URL of the server',
 } as const satisfies OptionSpec;
 

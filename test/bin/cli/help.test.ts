@@ -40,8 +40,8 @@ arguments:
 options:
   --with USER    the id of the other user (required)
   --revoke       withdraw the offer
-  --server URL   the base URL of the server (default: the server of 'longshore
-                 up' in the data directory)
+  --server URL   the base URL of the server (default: LONGSHORE_SERVER, or the
+                 server of 'longshore up' in the data directory)
   --token TOKEN  the bearer token; other users of the machine can see it, so
                  prefer LONGSHORE_TOKEN (default: LONGSHORE_TOKEN; not needed
                  with --data)

@@ -112,6 +112,11 @@ t.test('server and token come from the data directory or the environment, too', 
   await writeFile(join(data, 'endpoints.json'), JSON.stringify(endpoints));
   t.equal((await run(retry, ['1', '--data', data])).out, 'job 1 queued\n');
   t.equal((await run(retry, ['1', '--server', url], { LONGSHORE_ADMIN_TOKEN: ADMIN_TOKEN })).out, 'job 1 queued\n');
+  const env = { LONGSHORE_SERVER: `${url}/`, LONGSHORE_ADMIN_TOKEN: ADMIN_TOKEN };
+  t.equal((await run(retry, ['1'], env)).out, 'job 1 queued\n');
+  const elsewhere = { LONGSHORE_SERVER: 'http://127.0.0.1:9', LONGSHORE_ADMIN_TOKEN: ADMIN_TOKEN };
+  t.equal((await run(retry, ['1', '--data', data], elsewhere)).out, 'job 1 queued\n', 'options go first');
+  t.equal((await run(retry, ['1', '--server', url], elsewhere)).out, 'job 1 queued\n');
   await t.rejects(run(jobs, ['--data', join(data, 'nothing')]), {
     unreachable: true,
     message: /no 'longshore up' is running/,
