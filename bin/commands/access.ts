@@ -6,18 +6,32 @@ import { type Command, type CommandIo, EXIT, UsageError } from '../cli/command.t
 import { loadConfig } from '../cli/load-config.ts';
 import { table } from '../cli/terminal/table.ts';
 import { jsonDocument, jsonLine } from '../cli/terminal/text.ts';
-import { ACCESS_IMPORT, ACCESS_MAIL } from '../cli/tree/machine.ts';
-import { importCatalogue } from '../compose/access-database.ts';
+import { ACCESS_IMPORT, ACCESS_MAIL, ACCESS_RETRY_MAILS } from '../cli/tree/machine.ts';
+import { importCatalogue, settleDeadMails } from '../compose/access-database.ts';
 import { dataDir, defaultDataPath } from '../compose/data-dir.ts';
 
 export const importStudies: Command = implement(ACCESS_IMPORT, async ({ values, args: { file } }, io) => {
-  if (values.data !== undefined && values.config !== undefined)
-    throw new UsageError('--data and --config cannot be combined');
-  const configuration = await loadConfig(values.config ?? place(values.data).config, io);
+  const configuration = await configurationOf(values, io);
   const { read, changed } = await importCatalogue(configuration, file, io.signal);
   io.out(values.json ? jsonLine({ read, changed }) : `${read} datasets read, ${changed} new or changed\n`);
   return EXIT.ok;
 });
+
+export const retryMails: Command = implement(ACCESS_RETRY_MAILS, async ({ values }, io) => {
+  const what = values.discard ? 'discard' : 'retry';
+  const mails = await settleDeadMails(await configurationOf(values, io), what, io.signal);
+  const done = what === 'retry' ? 'will be sent again' : 'removed';
+  io.out(values.json ? jsonLine({ mails }) : `${mails} ${mails === 1 ? 'mail' : 'mails'} ${done}\n`);
+  return EXIT.ok;
+});
+
+function configurationOf(
+  { data, config }: { readonly data?: string | undefined; readonly config?: string | undefined },
+  io: CommandIo,
+): ReturnType<typeof loadConfig> {
+  if (data !== undefined && config !== undefined) throw new UsageError('--data and --config cannot be combined');
+  return loadConfig(config ?? place(data).config, io);
+}
 
 export const mail: Command = implement(ACCESS_MAIL, async ({ values }, io) => {
   await printMails(place(values.data).mail, values.json, io);

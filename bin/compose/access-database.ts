@@ -7,6 +7,7 @@ import { displayPath, isMap, pointerOf } from '../../config/path.ts';
 import { formatFault } from '../../config/validate.ts';
 import { readYaml, type YamlSource } from '../../config/yaml-source.ts';
 import { PostgresAccessCatalogue } from '../../engine/adapters/access/catalogue.ts';
+import { PostgresOutbox } from '../../engine/adapters/access/outbox.ts';
 import { accessMigrations, migrate } from '../../engine/adapters/migrations/migrations.ts';
 import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
 import { isEmail } from '../../engine/model/access-mail.ts';
@@ -16,6 +17,7 @@ import { messageOf, rejected } from '../../engine/runtime/failure.ts';
 import { type Logger, silentLogger } from '../../engine/runtime/log.ts';
 import { programFile } from '../../engine/runtime/program-files.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
+import { systemClock } from '../../engine/runtime/time.ts';
 import { FaultList } from '../../http/installer/metadata/input.ts';
 import type { FieldPath } from '../../http/kernel/input/faults.ts';
 import { compileSchema } from '../../http/kernel/input/json-schema.ts';
@@ -67,6 +69,13 @@ export async function importCatalogue(
   await using db = new Postgres({ ...connection, poolSize: 1 }, silentLogger());
   await migrateAccess(db, connection, signal);
   return { read: datasets.length, changed: await new PostgresAccessCatalogue(db).put(datasets, signal) };
+}
+
+/** Retries or removes the mails that were given up. Returns how many. */
+export async function settleDeadMails(parts: Parts, what: 'retry' | 'discard', signal: AbortSignal): Promise<number> {
+  await using db = new Postgres({ ...accessConnection(parts), poolSize: 1 }, silentLogger());
+  const outbox = new PostgresOutbox(db);
+  return what === 'retry' ? outbox.retryDead(new Date(systemClock.now()), signal) : outbox.discardDead(signal);
 }
 
 /** Adds the missing datasets of the program's own file. Existing ones keep their operator's changes. */

@@ -62,6 +62,7 @@ t.test('every command that answers prints JSON, one document or one per line, an
     'audit export': [data],
     'access import': [[join(ROOT, 'config', 'samples', 'access-studies.yaml'), ...data]],
     'access mail': [data],
+    'access retry-mails': [data],
     doctor: [['--config', config]],
     'config init': [[join(dir, 'init.yaml'), '--db', '127.0.0.1:5432']],
     'config check': [[config]],

@@ -129,9 +129,23 @@ export const ACCESS_MAIL = command({
   load: async () => (await import('../../commands/access.ts')).mail,
 });
 
+export const ACCESS_RETRY_MAILS = command({
+  summary: 'send the mails again that could not be sent',
+  description: ['A running server sends them within seconds. Each has all its attempts again.'],
+  arguments: {},
+  options: {
+    discard: { type: 'boolean', what: 'remove them instead' },
+    data: DATA,
+    config: CONFIG_INSTEAD,
+    json: JSON_OUTPUT,
+  },
+  examples: [{ run: 'access retry-mails --config longshore.yaml', what: 'says how many will be sent' }],
+  load: async () => (await import('../../commands/access.ts')).retryMails,
+});
+
 export const ACCESS = {
-  summary: 'import curated datasets, or list stored mails',
-  commands: { import: ACCESS_IMPORT, mail: ACCESS_MAIL },
+  summary: 'import curated datasets, list stored mails, or retry mails',
+  commands: { import: ACCESS_IMPORT, mail: ACCESS_MAIL, 'retry-mails': ACCESS_RETRY_MAILS },
 } as const;
 
 export const QUERY_RUN = command({

@@ -40,6 +40,9 @@ const CLAIM = `
   update outbox o set due = $2, attempts = attempts + 1 from chosen c where o.mail_id = c.mail_id
   returning o.mail_id, o.message_key, o.draft, o.attempts`;
 
+/** Mails beyond the limits below were never attempted. Nobody has to look at them. */
+const GIVEN_UP = 'dead and attempts > 0';
+
 export class PostgresOutbox implements Outbox {
   readonly #db: Sql;
 
@@ -82,9 +85,24 @@ export class PostgresOutbox implements Outbox {
   async counts(signal: AbortSignal): Promise<{ readonly waiting: number; readonly dead: number }> {
     signal.throwIfAborted();
     const [row] = await this.#db.query<{ waiting: number; dead: number }>(
-      'select count(*) filter (where not dead) as waiting, count(*) filter (where dead) as dead from outbox',
+      `select count(*) filter (where not dead) as waiting, count(*) filter (where ${GIVEN_UP}) as dead from outbox`,
     );
     return { waiting: row?.waiting ?? 0, dead: row?.dead ?? 0 };
+  }
+
+  /** For operators: the mails that were given up are due now, with all their attempts, or are removed. Returns how many. */
+  async retryDead(now: Date, signal: AbortSignal): Promise<number> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query(
+      `update outbox set dead = false, attempts = 0, due = $1 where ${GIVEN_UP} returning mail_id`,
+      [now],
+    );
+    return rows.length;
+  }
+
+  async discardDead(signal: AbortSignal): Promise<number> {
+    signal.throwIfAborted();
+    return (await this.#db.query(`delete from outbox where ${GIVEN_UP} returning mail_id`)).length;
   }
 }
 

@@ -131,6 +131,10 @@ t.test('a mail that is not taken waits longer and longer, and is given up after 
     'longshore_access_mails{state="waiting"} 0',
   ])
     t.ok(text.includes(line), line);
+  const outbox = new PostgresOutbox(app.db);
+  t.equal(await outbox.retryDead(new Date(app.clock.now()), never), 1);
+  t.equal(await run(), 1, 'an operator has it sent again');
+  t.same(await rows(), []);
 });
 
 t.test('a mail that is refused is given up at once and does not keep others waiting', async (t) => {
@@ -141,6 +145,10 @@ t.test('a mail that is refused is given up at once and does not keep others wait
   t.equal(await run(), 1);
   t.equal(taken.length, 1);
   t.match(await rows(), [{ dead: true, failure: 'no such user' }]);
+  const outbox = new PostgresOutbox(app.db);
+  t.equal(await outbox.discardDead(never), 1);
+  t.equal(await outbox.discardDead(never), 0);
+  t.same(await rows(), []);
 });
 
 t.test('the mail of a process that died while it sent comes again with the same Message-ID', async (t) => {
@@ -239,6 +247,9 @@ t.test('what is beyond the mails of an author in a day is not sent, and a row sa
     { attempts: 0, dead: true, failure },
     { attempts: 0, dead: true, failure },
   ]);
+  const outbox = new PostgresOutbox(app.db);
+  t.match(await outbox.counts(never), { dead: 0 }, 'nobody has to look at them');
+  t.same([await outbox.retryDead(new Date(app.clock.now()), never), await outbox.discardDead(never)], [0, 0]);
   await app.clock.advance(3_600_000);
   await patch('40', '/purpose', 'tomorrow');
   t.equal(await run(), 2, 'the next day');
