@@ -3,7 +3,7 @@
 
 import type { LaneName } from '../../engine/model/event.ts';
 import { type ClaimedJob, CRASHES_ALONE, type JobOutcome } from '../../engine/ports/jobs.ts';
-import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
+import { evidenceOf, kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import { afterFailure, attemptsFor, type Random, type RetryPolicy } from '../../engine/runtime/retry.ts';
 import { Paused } from '../pauses/paused-work.ts';
 
@@ -12,7 +12,10 @@ export type FailedOutcome = JobOutcome & { readonly kind: 'retry' | 'dead' };
 
 export interface JobHandler {
   readonly lane: LaneName;
-  /** Resolves with `done`, or with a `retry` that the handler decided itself. Otherwise throws a Failure. Idempotent. */
+  /**
+   * Resolves with `done`; with `failed` or `invalid` once the dataset's status says so; or with a `retry` that the handler
+   * decided itself. Otherwise throws a Failure. Idempotent.
+   */
   run(job: ClaimedJob, signal: AbortSignal): Promise<JobOutcome>;
   /**
    * Makes a failed attempt visible to the dataset's owner before the outcome is written. If this fails, the job is retried, so
@@ -34,20 +37,21 @@ type AttemptedJob = Pick<ClaimedJob, 'attempts'> & Partial<Pick<ClaimedJob, 'alo
 export function decideOutcome(error: unknown, job: AttemptedJob, policy: RetryPolicy, random: Random): JobOutcome {
   const kind = kindOf(error);
   const message = messageOf(error);
+  const script = evidenceOf(error);
   switch (kind) {
     case 'aborted':
       return afterAbort((error as { crashed?: unknown }).crashed === true, message, job);
     case 'rejected':
     case 'defect':
-      return { kind: 'dead', failure: kind, message };
+      return { kind: 'dead', failure: kind, message, ...script };
     case 'transient': {
       // It need not check often: when the pause is over, it is due at once.
       if (error instanceof Paused) return { kind: 'retry', delayMs: policy.maxMs, message, countsAttempt: false };
       const next = afterFailure(policy, job.attempts, error, random);
-      if (next.kind === 'give-up') return { kind: 'dead', failure: 'transient', message };
+      if (next.kind === 'give-up') return { kind: 'dead', failure: 'transient', message, ...script };
       const { delayMs, countsAttempt } = next;
       const count = `attempt ${job.attempts + 1} of ${attemptsFor(policy, error)}`;
-      return { kind: 'retry', delayMs, message: `${count}: ${message}`, countsAttempt };
+      return { kind: 'retry', delayMs, message: `${count}: ${message}`, countsAttempt, ...script };
     }
     default:
       return kind satisfies never;

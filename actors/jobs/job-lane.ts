@@ -5,7 +5,7 @@ import type { LaneBounds } from '../../engine/jobs/lane-options.ts';
 import { type DataTypes, typeKey } from '../../engine/model/data-types.ts';
 import type { LaneName } from '../../engine/model/event.ts';
 import { traceIdOf } from '../../engine/model/traceparent.ts';
-import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
+import type { ClaimedJob, JobFault, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
 import { Cancelled, kindOf, messageOf, transient } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
@@ -116,8 +116,10 @@ export async function runJob(
   const begun = clock.now();
   try {
     const outcome = await handler.run(job, signal);
+    const ended = { ...about, ms: clock.now() - begun, outcome: outcome.kind };
     // No child logger here: creating one would cost as much as the log line.
-    options.log.info({ ...about, ms: clock.now() - begun, outcome: outcome.kind }, 'job ended');
+    if (outcome.kind === 'failed' || outcome.kind === 'invalid') logFault(options.log, ended, job, outcome);
+    else options.log.info(ended, 'job ended');
     return outcome;
   } catch (thrown) {
     const log = options.log.child(about);
@@ -140,6 +142,13 @@ export async function runJob(
     );
     return await reported(job, outcome, options, log, signal);
   }
+}
+
+/** Invalid data are no failure of ours. */
+function logFault(log: Logger, ended: object, { attempts }: ClaimedJob, { kind, message, exitCode }: JobFault): void {
+  const fields = { ...ended, reason: message, ...(exitCode === undefined ? {} : { exitCode }) };
+  if (kind === 'invalid') log.info(fields, 'job ended');
+  else log.warn({ ...fields, attempts: attempts + 1 }, 'job failed');
 }
 
 /** For the owner, who does not read who has cancelled it. */

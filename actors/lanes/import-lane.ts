@@ -7,7 +7,7 @@ import type { Manifest } from '../../engine/model/metadata.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
 import { isDeleted } from '../../engine/model/status.ts';
 import { type Catalog, type DatasetRecord, importIsDue } from '../../engine/ports/catalog.ts';
-import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
+import type { ClaimedJob, JobFault, JobOutcome } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore, StoredObject } from '../../engine/ports/object-store.ts';
 import type { Validation } from '../../engine/ports/plugin-client.ts';
 import { defect, kindOf, messageOf, publicOutcome } from '../../engine/runtime/failure.ts';
@@ -50,13 +50,11 @@ export class ImportLane implements JobHandler {
     const type = this.#types.find(record.metadata.type);
     if (!type) {
       const message = `no plugin is configured for data type ${typeKey(record.metadata.type)}`;
-      await catalog.write(job.dataset, job.lease, [{ set: 'import', status: 'failed', messages: [message] }], signal);
-      return DONE;
+      return this.#end(job, { kind: 'failed', message }, [message], signal);
     }
     if (!begun)
       await catalog.write(job.dataset, job.lease, [{ set: 'import', status: 'in-progress', messages: [] }], signal);
-    await this.#scratch.using(job, (folder) => this.#import(job, record, type, payload, folder, signal));
-    return DONE;
+    return this.#scratch.using(job, (folder) => this.#import(job, record, type, payload, folder, signal));
   }
 
   async report(job: ClaimedJob, outcome: FailedOutcome, signal: AbortSignal): Promise<void> {
@@ -79,8 +77,8 @@ export class ImportLane implements JobHandler {
     payload: ObjectInfo,
     scratchDir: string,
     signal: AbortSignal,
-  ): Promise<void> {
-    const { catalog, tasks } = this.#ports;
+  ): Promise<JobOutcome> {
+    const { tasks } = this.#ports;
     const reply = await tasks.run(
       'import-dataset',
       {
@@ -99,17 +97,13 @@ export class ImportLane implements JobHandler {
         return this.#complete(job, record, reply, signal);
       case 'invalid': {
         const messages = allMessages(reply.validation);
-        await catalog.write(job.dataset, job.lease, [{ set: 'import', status: 'invalid', messages }], signal);
-        return;
+        const message = messages.length > 0 ? messages.join('; ') : 'the plugin refused the data without a message';
+        return this.#end(job, { kind: 'invalid', message }, messages, signal);
       }
-      case 'script-error':
-        await catalog.write(
-          job.dataset,
-          job.lease,
-          [{ set: 'import', status: 'failed', messages: [reply.message] }],
-          signal,
-        );
-        return;
+      case 'script-error': {
+        const { message, exitCode, output } = reply;
+        return this.#end(job, { kind: 'failed', message, exitCode, output }, [message], signal);
+      }
       case 'server-error':
         throw pluginServerError(type.plugin, reply.message);
       default:
@@ -117,12 +111,19 @@ export class ImportLane implements JobHandler {
     }
   }
 
+  /** @param messages for the owner */
+  async #end(job: ClaimedJob, fault: JobFault, messages: readonly string[], signal: AbortSignal): Promise<JobFault> {
+    const { dataset, lease } = job;
+    await this.#ports.catalog.write(dataset, lease, [{ set: 'import', status: fault.kind, messages }], signal);
+    return fault;
+  }
+
   async #complete(
     job: ClaimedJob,
     record: DatasetRecord,
     reply: { readonly manifest: Manifest; readonly validation: Validation; readonly dataFile: string },
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<JobOutcome> {
     const { catalog, store } = this.#ports;
     const before = await readManifest(store, record, signal);
     // The upload lane recorded what the user sent. If that record is lost, the plugin's list of its input is the best
@@ -130,11 +131,7 @@ export class ImportLane implements JobHandler {
     const { rawUploads } = before?.document ?? reply.manifest;
     const manifest = { rawUploads, installReady: reply.manifest.installReady };
     const stored = await this.#put(record, manifest, reply.dataFile, signal);
-    if (typeof stored === 'string') {
-      const refused = { set: 'import', status: 'invalid', messages: [stored] } as const;
-      await catalog.write(job.dataset, job.lease, [refused], signal);
-      return;
-    }
+    if (typeof stored === 'string') return this.#end(job, { kind: 'invalid', message: stored }, [stored], signal);
     const data = stored.find(({ key }) => key === objectKey(record, 'install-ready.zip'));
     if (!data) throw defect('the store does not say what it stored as install-ready.zip');
     await catalog.write(
@@ -149,6 +146,7 @@ export class ImportLane implements JobHandler {
       ],
       signal,
     );
+    return DONE;
   }
 
   /** The stored objects, or the reason why they exceed the owner's quota; then none is stored. */

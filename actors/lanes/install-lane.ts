@@ -83,14 +83,15 @@ export class InstallLane implements JobHandler {
     if (!gathered) return DONE;
     const targets = targetsOf(gathered.record, gathered.type, this.#types, this.#ports.targets);
     const work: Work = { ...gathered, fresh: await this.#markFresh(gathered, targets, signal) };
+    const meta: StepResult[] = [];
     const results = await onEachGroup(
       targets,
       (target, alone) => this.#installOn(work, target, alone, signal),
-      ({ meta }) => this.#installMeta(job, meta, signal),
+      async (result) => void meta.push(...(await this.#installMeta(job, result.meta, signal))),
     );
     const data = results.map((result) => result.data);
     await this.#supersede(work, data, signal);
-    return nextTry(data, this.#ports.clock.now());
+    return nextTry([...data, ...meta], this.#ports.clock.now());
   }
 
   /** Steps report their own failures; this reports failures outside of them. */
@@ -237,10 +238,13 @@ export class InstallLane implements JobHandler {
     return step.attempt ? undefined : step;
   }
 
-  async #installMeta(job: ClaimedJob, meta: TargetResult['meta'], signal: AbortSignal): Promise<void> {
-    if (!meta) return;
+  /** The result when the step is over. Otherwise the update-meta lane has it. */
+  async #installMeta(job: ClaimedJob, meta: TargetResult['meta'], signal: AbortSignal): Promise<readonly StepResult[]> {
+    if (!meta) return [];
     const result = await runStep(job, meta.step, this.#retry.meta, this.#ports, signal, meta.marked);
-    if (result.kind === 'waiting') await this.#requestMeta(job, signal);
+    if (result.kind === 'over') return [result];
+    await this.#requestMeta(job, signal);
+    return [];
   }
 
   /** Older revisions stay installed until this one is installed on every enabled target that its type applies to. */

@@ -8,14 +8,21 @@ import { linesOf } from '../dataset/site-targets.ts';
 import { DONE, type FailedOutcome } from '../jobs/job-handler.ts';
 import type { StepResult } from './install-step.ts';
 
-/** Done when every step is over. Otherwise retries when the first waiting step is due. Steps count their own attempts. */
+/** The end of all steps when every step is over. Otherwise retries when the first waiting step is due. Steps count their own attempts. */
 export function nextTry(results: readonly (StepResult | undefined)[], nowMs: number): JobOutcome {
   const waiting = results.filter((result) => result?.kind === 'waiting');
-  if (waiting.length === 0) return DONE;
+  if (waiting.length === 0) return outcomeOf(results);
   const delayMs = Math.max(0, Math.min(...waiting.map(({ untilMs }) => untilMs)) - nowMs);
   const reasons = new Set(waiting.flatMap(({ why }) => why ?? []));
   const message = reasons.size > 0 ? [...reasons].join('; ') : 'waiting for install targets';
   return { kind: 'retry', delayMs, message, countsAttempt: false };
+}
+
+/** The steps that failed in this attempt decide; a failure of ours before invalid data. */
+function outcomeOf(results: readonly (StepResult | undefined)[]): JobOutcome {
+  const faults = results.flatMap((result) => (result?.kind === 'over' && result.fault) || []);
+  const worst = faults.find(({ kind }) => kind === 'failed') ?? faults[0];
+  return worst ? { ...worst, message: faults.map(({ message }) => message).join('; ') } : DONE;
 }
 
 /**

@@ -17,12 +17,13 @@
 // beginning of the metadata are one write on each side. A mark of metadata makes nothing due but the step itself, so the target
 // may have it before the cache.
 
+import type { ScriptEvidence } from '../../engine/model/script-evidence.ts';
 import type { InstallKind, InstallStatus } from '../../engine/model/status.ts';
 import type { Catalog, CatalogChange, InstallAttempt, ObjectVersion } from '../../engine/ports/catalog.ts';
 import type { ControlDocument, ControlMessage, InstallTarget } from '../../engine/ports/install-target.ts';
-import type { ClaimedJob } from '../../engine/ports/jobs.ts';
+import type { ClaimedJob, JobFault } from '../../engine/ports/jobs.ts';
 import type { InstallReply } from '../../engine/ports/plugin-client.ts';
-import { Failure, kindOf, messageOf, publicMessage, publicOutcome } from '../../engine/runtime/failure.ts';
+import { evidenceOf, Failure, kindOf, messageOf, publicMessage, publicOutcome } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { RetryPolicy } from '../../engine/runtime/retry.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
@@ -69,13 +70,15 @@ interface StepWrite {
 }
 
 export type StepResult =
-  | { readonly kind: 'over'; readonly status: InstallStatus }
+  /** `fault`: it failed in this attempt. */
+  | { readonly kind: 'over'; readonly status: InstallStatus; readonly fault?: JobFault | undefined }
   /** Not due before this time, in milliseconds since 1970. `why` is for operators. */
   | { readonly kind: 'waiting'; readonly untilMs: number; readonly why?: string };
 
 interface Answer {
   readonly status: InstallStatus;
   readonly messages: readonly string[];
+  readonly fault?: JobFault;
 }
 
 const RUNNING: Answer = { status: 'running', messages: [] };
@@ -102,7 +105,7 @@ export async function runStep(
       await writeControl(job, step, RUNNING, signal, step.begin);
     }
     called = 'yes';
-    answer = answerOf(await step.call(signal), step.plugin);
+    answer = answerOf(await step.call(signal), step);
     called = 'answered';
     await writeControl(job, step, answer, signal, endOf(step, answer), step.version);
   } catch (error) {
@@ -114,7 +117,10 @@ export async function runStep(
   }
   // The control DB has the status, so the step does not fail if the rest cannot be written: the next attempt writes it.
   await close(job, step, answer, ports, signal);
-  return { kind: 'over', status: answer.status };
+  const { status, fault } = answer;
+  if (fault?.kind === 'failed')
+    ports.log.warn({ ...aboutStep(job, step), reason: fault.message, exitCode: fault.exitCode }, 'install step failed');
+  return { kind: 'over', status, fault };
 }
 
 /** The step cannot begin, because its target does not answer. */
@@ -148,12 +154,16 @@ async function postpone(
 ): Promise<StepResult> {
   const outcome = decideOutcome(error, attempt, policy, ports.random);
   const reason = publicMessage(error);
-  const about = { dataset: job.dataset, event: job.eventId, target: step.target.id, plugin: step.plugin };
-  ports.log.warn({ ...about, kind: step.kind, err: error }, 'install step failed');
+  ports.log.warn({ ...aboutStep(job, step), err: error }, 'install step failed');
   let wait = { delayMs: policy.maxMs, attempts: attempt.attempts };
   if (outcome.kind === 'retry')
     wait = { delayMs: outcome.delayMs, attempts: attempt.attempts + (outcome.countsAttempt ? 1 : 0) };
-  else if (await giveUp(job, step, reason, ports, signal)) return { kind: 'over', status: 'failed-installation' };
+  else if (await giveUp(job, step, reason, ports, signal))
+    return {
+      kind: 'over',
+      status: 'failed-installation',
+      fault: faultOf('failed', step, messageOf(error), evidenceOf(error)),
+    };
   const untilMs = ports.clock.now() + wait.delayMs;
   const waiting = { ...attempt, attempts: wait.attempts, notBefore: new Date(untilMs) };
   const queued = { status: 'queued', messages: [outcome.kind === 'retry' ? publicOutcome(outcome) : reason] } as const;
@@ -246,22 +256,42 @@ async function close(
   await ports.catalog.write(job.dataset, job.lease, [mirrorOf(step, answer), over, ...next], signal);
 }
 
-function answerOf(reply: InstallReply, plugin: string): Answer {
+function answerOf(reply: InstallReply, step: Step): Answer {
   switch (reply.kind) {
     case 'success':
       return { status: 'complete', messages: allMessages(reply.validation) };
     case 'invalid':
-      return { status: 'failed-validation', messages: allMessages(reply.validation) };
+      return refused('failed-validation', allMessages(reply.validation), step);
     case 'missing-dependency':
-      return { status: 'missing-dependency', messages: reply.messages };
+      return refused('missing-dependency', reply.messages, step);
     case 'script-error':
-      return { status: 'failed-installation', messages: [reply.message] };
+      return {
+        status: 'failed-installation',
+        messages: [reply.message],
+        fault: faultOf('failed', step, reply.message, reply),
+      };
     case 'server-error':
-      throw pluginServerError(plugin, reply.message);
+      throw pluginServerError(step.plugin, reply.message);
     default:
       return reply satisfies never;
   }
 }
+
+const refused = (status: InstallStatus, messages: readonly string[], step: Step): Answer => ({
+  ...{ status, messages },
+  fault: faultOf('invalid', step, messages.length > 0 ? messages.join('; ') : status),
+});
+
+const faultOf = (
+  kind: JobFault['kind'],
+  step: Step,
+  message: string,
+  { exitCode, output }: ScriptEvidence = {},
+): JobFault => ({ kind, message: `${step.kind} on ${step.target.id}: ${message}`, exitCode, output });
+
+const aboutStep = ({ dataset, eventId: event }: ClaimedJob, { target, plugin, kind }: Step) => ({
+  ...{ dataset, event, target: target.id, plugin, kind },
+});
 
 function attemptOf(step: Pick<Step, 'target' | 'kind' | 'attempt'>): InstallAttempt {
   return step.attempt ?? { target: step.target.id, kind: step.kind, attempts: 0, notBefore: undefined, started: false };

@@ -99,7 +99,9 @@ async function callPlugin(
     });
     if (reply.kind === 'server-error') throw pluginServerError(plugin, reply.message);
     if (reply.kind === 'script-error')
-      throw rejected(`uninstall from ${target.id}, plugin ${plugin}: ${reply.message}`);
+      throw rejected(`uninstall from ${target.id}, plugin ${plugin}: ${reply.message}`, {
+        script: { exitCode: reply.exitCode, output: reply.output },
+      });
   } catch (error) {
     if (kindOf(error) === 'rejected') await tell(target, state, removal, messageOf(error), ports, signal);
     throw error;

@@ -88,6 +88,7 @@ export class UploadLane implements JobHandler {
     if (source.kind === 'url' && this.#limits.url && this.#fetching >= this.#limits.url.atOnce) return LATER;
     let files = source.kind === 'files' ? source.files : [];
     let packed: Packed = { changes: [] };
+    let outcome = DONE;
     // `failed` here: an administrator retries it, or a crash came between that status and the end of the job itself.
     if (record.upload.status === 'failed')
       await catalog.write(job.dataset, job.lease, [{ set: 'upload', status: 'running' }], signal);
@@ -99,7 +100,8 @@ export class UploadLane implements JobHandler {
         });
       } catch (error) {
         if (kindOf(error) !== 'rejected') throw error;
-        packed = { changes: await this.#refuse(at, messageOf(error), signal) };
+        outcome = { kind: 'invalid', message: messageOf(error) };
+        packed = { changes: await this.#refuse(at, outcome.message, signal) };
       }
     }
     await catalog.write(job.dataset, job.lease, [...packed.changes, { set: 'uploadStored' }], signal);
@@ -109,7 +111,7 @@ export class UploadLane implements JobHandler {
       signal,
     );
     await kept?.keep();
-    return DONE;
+    return outcome;
   }
 
   async report(job: ClaimedJob, outcome: FailedOutcome, signal: AbortSignal): Promise<void> {
@@ -237,7 +239,7 @@ export class UploadLane implements JobHandler {
     return { changes, link: async (until) => receivedFiles?.link(type.plugin, archive, packed.plain, until) };
   }
 
-  /** The user's data are at fault: this is recorded in the store and in the status, and the job itself is done. */
+  /** The user's data are at fault: this is recorded in the store and in the status, and the job is over. */
   async #refuse(at: DatasetAddress, message: string, signal: AbortSignal): Promise<readonly CatalogChange[]> {
     await writeUploadError(this.#ports.store, at, { status: 'rejected', message }, signal);
     return [{ set: 'upload', status: 'rejected', message }];

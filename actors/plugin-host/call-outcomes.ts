@@ -22,6 +22,5 @@ export function scriptFailure(
 ): CallOutcome {
   if (outcome.kind === 'later') return outcome;
   if (outcome.kind === 'failed') return serverError(outcome.message);
-  const { script, exitCode, message } = outcome;
-  return { kind: 'script-error', script, exitCode, message };
+  return { ...outcome, kind: 'script-error' };
 }

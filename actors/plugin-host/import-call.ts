@@ -14,7 +14,8 @@ import type { Logger } from '../../engine/runtime/log.ts';
 import type { Archives } from '../tasks/archives.ts';
 import { invalid, scriptFailure } from './call-outcomes.ts';
 import type { HostedPlugin } from './hosted-plugins.ts';
-import { type ScriptEnvironment, type Scripts, scriptError, splitMessages } from './scripts.ts';
+import type { ScriptEnvironment } from './script-environment.ts';
+import { type Scripts, scriptError, splitMessages } from './scripts.ts';
 import { type UnpackedTrees, unpackPayload } from './unpacked-trees.ts';
 import { type FoundFile, type FoundFiles, findFiles, METADATA, type Payload, type Workspace } from './workspace.ts';
 

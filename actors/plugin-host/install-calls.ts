@@ -13,7 +13,8 @@ import type { Archives } from '../tasks/archives.ts';
 import { DONE, invalid, missingDependency, scriptFailure, serverError, valid } from './call-outcomes.ts';
 import type { HostedPlugin } from './hosted-plugins.ts';
 import type { ClearMark, InstallFolder } from './install-folder.ts';
-import { exitError, type ScriptEnvironment, type Scripts } from './scripts.ts';
+import type { ScriptEnvironment } from './script-environment.ts';
+import { exitError, type Scripts } from './scripts.ts';
 import { type UnpackedTrees, unpackPayload } from './unpacked-trees.ts';
 import { METADATA, type Payload, type Workspace } from './workspace.ts';
 

@@ -186,7 +186,10 @@ const importReply = (outcome: Served, where: string): ImportDatasetOutput =>
   outcome.kind === 'invalid' ? { kind: 'invalid', validation: outcome.messages } : failureReply(outcome, where);
 
 function failureReply(outcome: Served, where: string): PluginFailure {
-  if (outcome.kind === 'script-error') return { kind: outcome.kind, message: withoutInternals(outcome.message) };
+  if (outcome.kind === 'script-error') {
+    const { script: _, message, ...failure } = outcome;
+    return { ...failure, message: withoutInternals(message) };
+  }
   if (outcome.kind === 'server-error') return outcome;
   throw defect(`${where}: '${outcome.kind}' is no outcome of this call`);
 }

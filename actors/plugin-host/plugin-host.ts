@@ -33,7 +33,8 @@ import {
 } from './install-calls.ts';
 import { ClearMark, datasetsFolder, InstallFolder, sweepClearMarks, sweepDatasets } from './install-folder.ts';
 import type { InstalledModes } from './installed-tree.ts';
-import { baseEnvironment, importEnvironment, importId, installEnvironment, ScriptMetrics, Scripts } from './scripts.ts';
+import { baseEnvironment, importEnvironment, importId, installEnvironment } from './script-environment.ts';
+import { ScriptMetrics, Scripts } from './scripts.ts';
 import { UnpackedTrees } from './unpacked-trees.ts';
 import { type Payload, sweepWorkspaces, Workspace } from './workspace.ts';
 

@@ -2,12 +2,14 @@
 
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
-import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
+import { OUTPUT_BYTES } from '../../engine/model/script-evidence.ts';
+import { lastBytes } from '../../engine/model/utf8.ts';
 import type { Validation } from '../../engine/ports/plugin-client.ts';
-import type { ScriptEnd, ScriptRunner } from '../../engine/ports/script-runner.ts';
+import type { ScriptEnd, ScriptResult, ScriptRunner } from '../../engine/ports/script-runner.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
-import type { DataDb, HostedPlugin, HostedScript } from './hosted-plugins.ts';
+import type { HostedPlugin, HostedScript } from './hosted-plugins.ts';
+import type { ScriptEnvironment } from './script-environment.ts';
 
 const REFUSED = 99;
 /**
@@ -42,6 +44,8 @@ export interface ScriptError {
   readonly script: string;
   readonly exitCode: number;
   readonly message: string;
+  /** The end of what it printed. */
+  readonly output?: string;
 }
 
 const SCRIPT_OF = {
@@ -66,6 +70,7 @@ export class Scripts {
     const log = call.log.child({ script: call.kind });
     log.info({ program: script.path }, 'script started');
     let status: ExitStatus = 'aborted';
+    let exit: { readonly exitCode?: number; readonly signal?: string } = {};
     let durationMs = 0;
     try {
       const result = await this.#runner.run(
@@ -84,9 +89,10 @@ export class Scripts {
       );
       status = statusOf(result.end, call.kind);
       durationMs = result.durationMs;
-      return outcomeOf(result.end, script, result.stdout);
+      exit = exitOf(result.end);
+      return outcomeOf(result, script);
     } finally {
-      log.info({ status, durationMs }, 'script ended');
+      log[FAILED.has(status) ? 'warn' : 'info']({ status, ...exit, durationMs }, 'script ended');
       this.#metrics.observe(call.kind, call.plugin.name, status, durationMs);
     }
   }
@@ -96,10 +102,10 @@ function statusOf(end: ScriptEnd, kind: ScriptKind): ExitStatus {
   switch (end.kind) {
     case 'exited':
       if (end.code === 0) return 'success';
-      if (end.code !== REFUSED || kind === 'uninstall') return 'unknown';
+      if (end.code !== REFUSED || kind === 'uninstall') return 'failed';
       return kind === 'check_compat' ? 'incompatible' : 'validation_failure';
     case 'killed':
-      return 'unknown';
+      return 'failed';
     case 'timed-out':
       return 'timed_out';
     case 'not-found':
@@ -110,16 +116,21 @@ function statusOf(end: ScriptEnd, kind: ScriptKind): ExitStatus {
   }
 }
 
-function outcomeOf(end: ScriptEnd, script: HostedScript, lines: readonly string[]): ScriptOutcome {
+const exitOf = (end: ScriptEnd) =>
+  end.kind === 'exited' ? { exitCode: end.code } : end.kind === 'killed' ? { signal: end.signal } : {};
+
+function outcomeOf(result: ScriptResult, script: HostedScript): ScriptOutcome {
+  const { end, stdout: lines } = result;
   switch (end.kind) {
     case 'exited':
       if (end.code === 0) return { kind: 'ok', lines };
       if (end.code === REFUSED) return { kind: 'refused', lines };
       if (end.code === LATER) return { kind: 'later', message: laterMessage(script) };
-      return exitError(script, end.code);
+      return { ...exitError(script, end.code), ...outputOf(result) };
     case 'killed': {
       const number = constants.signals[end.signal as NodeJS.Signals] ?? 0;
-      return scriptError(script, 128 + number, `script ${script.path} was killed by ${end.signal}`);
+      const message = `script ${script.path} was killed by ${end.signal}`;
+      return { ...scriptError(script, 128 + number, message), ...outputOf(result) };
     }
     case 'timed-out':
       return failed(`script ${script.path} took longer than its ${end.afterMs / 1000} s`, true);
@@ -131,6 +142,15 @@ function outcomeOf(end: ScriptEnd, script: HostedScript, lines: readonly string[
       return end satisfies never;
   }
 }
+
+/** The end of both outputs. Standard error comes last, because it usually has the reason. */
+function outputOf({ stdout, stderrTail }: ScriptResult): { readonly output?: string } {
+  const text = lastBytes([...stdout, stderrTail.trimEnd()].join('\n').trim(), OUTPUT_BYTES);
+  return text === '' ? {} : { output: text };
+}
+
+/** Ends of scripts that operators look into. */
+const FAILED: ReadonlySet<ExitStatus> = new Set(['failed', 'timed_out', 'not_started']);
 
 const laterMessage = (script: HostedScript): string =>
   `script ${script.path} ended with exit code ${LATER}: something that it needs is missing, such as room on a disk; it is run again later`;
@@ -146,75 +166,6 @@ export const scriptError = (script: HostedScript, exitCode: number, message: str
 
 export const exitError = (script: HostedScript, exitCode: number): ScriptError =>
   scriptError(script, exitCode, `script ${script.path} ended with exit code ${exitCode}`);
-
-// The environment of scripts (plugin wire protocol): a few variables of the host, the dataset, and where to install it. They
-// get no other variables of the host.
-
-/** Variables of the host that scripts get if they are set. */
-const PASSED_ON = [
-  '_',
-  'GUS_HOME',
-  'HOSTNAME',
-  'JAVA_HOME',
-  'LANG',
-  'LD_LIBRARY_PATH',
-  'ORACLE_HOME',
-  'PATH',
-  'PROJECT_HOME',
-  'PYTHONPATH',
-  'SITE_BUILD',
-  'TEMPLATE_DB_NAME',
-  'TEMPLATE_DB_USER',
-  'TEMPLATE_DB_PASS',
-  'TZ',
-] as const;
-const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
-/** Import ids count seconds from here. */
-const IMPORT_EPOCH_MS = Date.UTC(2022, 6, 1);
-
-export type ScriptEnvironment = Readonly<Record<string, string>>;
-
-/** The variables that all scripts of a plugin get. */
-export function baseEnvironment(
-  host: Readonly<Record<string, string | undefined>>,
-  customPath: string | undefined,
-): ScriptEnvironment {
-  const passed = PASSED_ON.flatMap((name) => {
-    const value = host[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  const path = host.PATH || DEFAULT_PATH;
-  return { ...Object.fromEntries(passed), PATH: customPath?.trim() ? `${path}:${customPath.trim()}` : path };
-}
-
-/** Unique per import, and usable as a part of a database identifier. */
-export function importId(nowMs: number, jobId: number): string {
-  return Math.floor((nowMs - IMPORT_EPOCH_MS) / 1000).toString(36) + jobId.toString(36);
-}
-
-export function importEnvironment(dataset: DatasetId, id: string): ScriptEnvironment {
-  return { VDI_ID: dataset, VDI_IMPORT_ID: id };
-}
-
-export function installEnvironment(
-  dataset: DatasetId,
-  target: TargetId,
-  dataFiles: string,
-  db: DataDb,
-): ScriptEnvironment {
-  return {
-    VDI_ID: dataset,
-    DATA_FILES: dataFiles,
-    PROJECT_ID: target,
-    DB_HOST: db.host,
-    DB_PORT: String(db.port),
-    DB_NAME: db.name,
-    DB_USER: db.user,
-    DB_PASS: db.password,
-    DB_SCHEMA: db.schema,
-    DB_PLATFORM: db.platform,
-  };
-}
 
 // The lines that a script prints are messages for the dataset's owner.
 
@@ -237,12 +188,12 @@ export function splitMessages(lines: readonly string[]): Validation {
 const SCRIPT_KINDS = ['import', 'check_compat', 'install_data', 'install_meta', 'uninstall'] as const;
 type ScriptKind = (typeof SCRIPT_KINDS)[number];
 
-/** `unknown` is any other exit code, or a signal. */
+/** `failed` is any other exit code, or a signal. */
 type ExitStatus =
   | 'success'
   | 'validation_failure'
   | 'incompatible'
-  | 'unknown'
+  | 'failed'
   | 'timed_out'
   | 'not_started'
   | 'aborted';

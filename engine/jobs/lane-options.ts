@@ -115,6 +115,7 @@ export function laneMetrics(metrics: Metrics, lane: string): LaneMetrics {
   // The counters start at zero, so that the first event shows as an increase.
   for (const cause of CAUSES) retries.inc({ lane, cause }, 0);
   for (const failure of GIVEN_UP) dead.inc({ lane, failure }, 0);
+  jobs.inc({ lane, outcome: 'failed' }, 0);
   return {
     started(waitedMs) {
       wait.observe({ lane }, waitedMs / 1000);

@@ -21,6 +21,15 @@ export function decodeDocument(bytes: Uint8Array): string | undefined {
   return text?.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
 }
 
+/** The end of the text, at most this many bytes of UTF-8. */
+export function lastBytes(text: string, most: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= most) return text;
+  let from = bytes.length - most;
+  while (((bytes[from] ?? 0) & 0xc0) === 0x80) from++;
+  return bytes.toString('utf8', from);
+}
+
 /** Bytes for a message: printable ASCII unchanged, everything else as `\xNN`. */
 export function shownBytes(bytes: Uint8Array): string {
   let shown = '';

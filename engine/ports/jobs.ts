@@ -2,7 +2,8 @@
 //
 // Row states, and what moves between them:
 //   queued   --claim-->            running   (with the dataset's lease)
-//   running  --done-->             gone, or queued when an event came meanwhile (`again`)
+//   running  --done, failed,-->    gone, or queued when an event came meanwhile (`again`)
+//              invalid
 //   running  --retry-->            delayed until its time, then claimable like queued
 //   running  --requeue-->          queued (shutdown, lost lease, thread died: then `alone`)
 //   running  --dead-->             dead: kept for an administrator
@@ -12,6 +13,7 @@
 
 import type { EventSource, LaneName } from '../model/event.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';
+import type { ScriptEvidence } from '../model/script-evidence.ts';
 import type { Traceparent } from '../model/traceparent.ts';
 
 export interface JobRequest {
@@ -42,11 +44,24 @@ export interface ClaimedJob extends JobRequest {
 
 export type JobOutcome =
   | { readonly kind: 'done' }
+  | JobFault
   /** Retry in `delayMs`; `countsAttempt` is false when a dependency could not be reached at all. */
-  | { readonly kind: 'retry'; readonly delayMs: number; readonly message: string; readonly countsAttempt: boolean }
+  | (Explained & { readonly kind: 'retry'; readonly delayMs: number; readonly countsAttempt: boolean })
   /** Back to the queue at once. `crashed` marks the job to run alone, and counts as a crash when it already did. */
   | { readonly kind: 'requeue'; readonly crashed: boolean }
-  | { readonly kind: 'dead'; readonly failure: 'rejected' | 'transient' | 'defect'; readonly message: string };
+  | (Explained & { readonly kind: 'dead'; readonly failure: 'rejected' | 'transient' | 'defect' });
+
+/**
+ * The job ended without success, and the dataset's status says so. It is not retried by itself: for the table it is `done`.
+ *   failed   the plugin or the configuration is at fault
+ *   invalid  the user's data are at fault
+ */
+export type JobFault = Explained & { readonly kind: 'failed' | 'invalid' };
+
+/** For operators, in full. Owners read the dataset's status. */
+interface Explained extends ScriptEvidence {
+  readonly message: string;
+}
 
 /** After so many thread deaths while running alone, a job is dead (docs/design/decisions.md#from-a-change-to-a-job). */
 export const CRASHES_ALONE = 3;

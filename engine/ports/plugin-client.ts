@@ -4,6 +4,7 @@
 import type { Readable } from 'node:stream';
 import type { DatasetId, TargetId } from '../model/ids.ts';
 import type { DatasetMetadata, DatasetType, Manifest } from '../model/metadata.ts';
+import type { ScriptEvidence } from '../model/script-evidence.ts';
 import type { Traceparent } from '../model/traceparent.ts';
 
 export interface PluginCall {
@@ -28,7 +29,7 @@ export interface Validation {
 }
 
 /** A plugin failed internally: 555 (script) or 500 (server). */
-export interface PluginFailure {
+export interface PluginFailure extends ScriptEvidence {
   readonly kind: 'script-error' | 'server-error';
   readonly message: string;
 }
@@ -131,11 +132,20 @@ export type CallOutcome =
   | { readonly kind: 'valid' | 'invalid'; readonly messages: Validation }
   | { readonly kind: 'missing-dependency'; readonly lines: readonly string[] }
   /** The script failed, or broke the rules. */
-  | { readonly kind: 'script-error'; readonly script: string; readonly exitCode: number; readonly message: string }
+  | ScriptFailed
   /** The script was not run to its end. */
   | { readonly kind: 'server-error'; readonly message: string }
   /** A script ran and achieved nothing. The caller should call again. */
   | { readonly kind: 'later'; readonly message: string };
+
+/** `output` is absent when the script printed nothing. */
+export interface ScriptFailed {
+  readonly kind: 'script-error';
+  readonly script: string;
+  readonly exitCode: number;
+  readonly message: string;
+  readonly output?: string;
+}
 
 /** Messages as the protocol writes them. */
 export const validationDocument = (isValid: boolean, messages: Validation): object => ({

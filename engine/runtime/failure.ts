@@ -16,6 +16,8 @@ export interface FailureOptions {
   readonly unanswered?: boolean;
   /** Upper limit on attempts, the first included, when the caller's retry policy allows more. */
   readonly maxAttempts?: number | undefined;
+  /** What the script left whose failure it is: ScriptEvidence (engine/model/script-evidence.ts). */
+  readonly script?: { readonly exitCode?: number | undefined; readonly output?: string | undefined } | undefined;
 }
 
 export class Failure extends Error {
@@ -23,6 +25,7 @@ export class Failure extends Error {
   readonly unreachable: boolean;
   readonly unanswered: boolean;
   readonly maxAttempts: number | undefined;
+  readonly script: FailureOptions['script'];
 
   constructor(kind: FailureKind, message: string, options: FailureOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -31,6 +34,7 @@ export class Failure extends Error {
     this.unreachable = options.unreachable ?? false;
     this.unanswered = options.unanswered ?? false;
     this.maxAttempts = options.maxAttempts;
+    this.script = options.script;
   }
 }
 
@@ -91,6 +95,12 @@ export class Busy extends Failure {
     this.name = 'Busy';
     this.retryAfterSeconds = retryAfterSeconds;
   }
+}
+
+/** What the script left whose failure this is: nothing else of it. */
+export function evidenceOf(error: unknown): NonNullable<FailureOptions['script']> {
+  const { exitCode, output } = (error instanceof Failure && error.script) || {};
+  return { ...(exitCode === undefined ? {} : { exitCode }), ...(output === undefined ? {} : { output }) };
 }
 
 /** The code of an error of the system or of Node.js, such as `ENOENT`. */

@@ -40,7 +40,7 @@ const HISTOGRAMS: readonly (readonly [metric: string, name: NameOf])[] = [
 
 function laneRate(lane: string | undefined, outcome: string | undefined): string | undefined {
   if (outcome === 'done') return `lane.${lane}.done`;
-  return outcome === 'dead' ? `lane.${lane}.failed` : undefined;
+  return outcome === 'dead' || outcome === 'failed' ? `lane.${lane}.failed` : undefined;
 }
 
 export class MetricsSampler {

@@ -156,6 +156,22 @@ export function jobOutcomesConformance(name: string, open: OpenJobs): void {
     t.same(await view(), [{ ...fresh('import', 'd1'), eventId: 2 }]);
   });
 
+  fact(
+    'a job that failed, or whose data are invalid, leaves the table, and a newer event requests it again',
+    async (t, { first, view }) => {
+      const fault = { message: 'script ended with exit code 7', exitCode: 7, output: 'no \0 room' };
+      for (const kind of ['failed', 'invalid'] as const) {
+        await complete(first.jobs, await claimed(first.jobs, 'import', 'd1'), { kind, ...fault });
+        t.same(await view(), [], kind);
+        const job = await claimed(first.jobs, 'import', 'd1');
+        await first.jobs.enqueue([request('import', 'd1', 2)], signal);
+        await complete(first.jobs, job, { kind, ...fault });
+        t.same(await view(), [{ ...fresh('import', 'd1'), eventId: 2 }], kind);
+        await complete(first.jobs, await claimOne(first.jobs, 'import'), { kind: 'done' });
+      }
+    },
+  );
+
   fact('a dead job stays for an administrator and only notes events', async (t, { first, view }) => {
     const job = await claimed(first.jobs, 'import', 'd1');
     await complete(first.jobs, job, { kind: 'dead', failure: 'transient', message: 'gave up \0 here' });

@@ -257,6 +257,8 @@ export class FakeJobs implements Jobs {
     const put = { ...row, again: false };
     switch (outcome.kind) {
       case 'done':
+      case 'failed':
+      case 'invalid':
         if (!row.again) return undefined;
         return { ...put, state: 'queued', alone: false, attempts: 0, crashes: 0, runAt: now, failure: undefined };
       case 'retry':

@@ -106,7 +106,7 @@ const lanesOf = (samples: MetricSamples): readonly string[] => [
 function laneOverview(lane: string, samples: MetricSamples, rate: Rate): LaneOverview {
   const value = (name: string, labels: SampleLabels = {}): number => samples.value(name, { lane, ...labels }) ?? 0;
   const ends = (outcome: string): number | undefined => rate('longshore_lane_jobs_total', { lane, outcome });
-  const failed = [ends('dead'), rate('longshore_lane_retries_total', { lane, cause: 'failed' })];
+  const failed = [ends('failed'), ends('dead'), rate('longshore_lane_retries_total', { lane, cause: 'failed' })];
   const measured = rate('process_start_time_seconds') !== undefined;
   return {
     lane,

@@ -110,7 +110,10 @@ const completionOf = ({ job, outcome, next }: JobCompletion) => ({
 
 function outcomeOf(outcome: JobOutcome) {
   switch (outcome.kind) {
+    // The dataset's status says the rest.
     case 'done':
+    case 'failed':
+    case 'invalid':
       return { outcome: 'done' };
     case 'retry':
       return {

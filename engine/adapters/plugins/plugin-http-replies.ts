@@ -44,7 +44,8 @@ export function parseScriptError(text: string, where: string): PluginFailure {
   const { script, message, 'exit-code': code } = parseFields(text, where);
   const said = typeof message === 'string' ? message : '';
   const what = said || `script ${script ?? '(unnamed)'} ended with exit code ${code ?? 0}`;
-  return { kind: 'script-error', message: withoutInternals(what) };
+  const evidence = typeof code === 'number' ? { exitCode: code } : {};
+  return { kind: 'script-error', message: withoutInternals(what), ...evidence };
 }
 
 /** The body of a 500 may be anything, because a proxy may have written it. */

@@ -1,14 +1,16 @@
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { JobHandler } from '../../../actors/jobs/job-handler.ts';
 import { jobLane } from '../../../actors/jobs/job-lane.ts';
 import { DataTypes } from '../../../engine/model/data-types.ts';
 import type { ClaimedJob, JobOutcome, JobRequest } from '../../../engine/ports/jobs.ts';
 import { aborted, defect, transient } from '../../../engine/runtime/failure.ts';
-import { silentLogger } from '../../../engine/runtime/log.ts';
+import { createLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { FakeJobs, JobTable } from '../../fakes/fake-jobs.ts';
 import { LeaseTable } from '../../fakes/fake-leases.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
+import { linesOf } from '../../support/log-lines.ts';
 
 const never = new AbortController().signal;
 const DONE: JobOutcome = { kind: 'done' };
@@ -18,6 +20,8 @@ async function setup(t: Test, handler: Partial<JobHandler>) {
   const clock = new VirtualClock();
   const table = new JobTable(clock, new LeaseTable(clock), () => undefined);
   const jobs = new FakeJobs(table, 1);
+  const metrics = new Metrics();
+  const file = join(t.testdir(), 'log');
   const lane = jobLane({
     handler: { lane: 'import', run: async () => DONE, report: async () => {}, ...handler },
     jobs,
@@ -25,8 +29,8 @@ async function setup(t: Test, handler: Partial<JobHandler>) {
     breakers: undefined,
     tuning: { inMemoryQueueSize: 2, workerCount: 2, retry: { attempts: 3, baseMs: 1_000, maxMs: 8_000 } },
     clock,
-    log: silentLogger(),
-    metrics: new Metrics(),
+    log: createLogger({ level: 'info', to: { file } }),
+    metrics,
     random: () => 0,
   });
   await lane.start(never);
@@ -40,7 +44,7 @@ async function setup(t: Test, handler: Partial<JobHandler>) {
     await clock.settle();
   };
   const rows = () => table.rows.map(({ dataset, state, attempts }) => `${dataset} ${state} ${attempts}`);
-  return { clock, table, lane, enqueue, rows };
+  return { clock, table, lane, enqueue, rows, metrics, lines: () => linesOf(file) };
 }
 
 t.test('a job runs as soon as it is enqueued, and its row goes', async (t) => {
@@ -53,6 +57,29 @@ t.test('a job runs as soon as it is enqueued, and its row goes', async (t) => {
   });
   await enqueue('d1', 'd2', 'd3');
   t.same([ran, rows(), table.leases.held()], [['d1', 'd2', 'd3'], [], []]);
+});
+
+t.test('a failed script is a failure in the log and in the counts, invalid data are not', async (t) => {
+  const message = 'script import ended with exit code 7';
+  const ends: Record<string, JobOutcome> = {
+    d1: { kind: 'failed', message, exitCode: 7, output: 'no such table' },
+    d2: { kind: 'invalid', message: 'no gene' },
+  };
+  const { enqueue, rows, metrics, lines } = await setup(t, { run: async ({ dataset }) => ends[dataset] ?? DONE });
+  await enqueue('d1', 'd2');
+  t.same(rows(), []);
+  t.match(
+    lines().filter(({ dataset }) => dataset !== undefined),
+    [
+      { level: 'warn', msg: 'job failed', dataset: 'd1', outcome: 'failed', exitCode: 7, attempts: 1, reason: message },
+      { level: 'info', msg: 'job ended', dataset: 'd2', outcome: 'invalid', reason: 'no gene' },
+    ],
+  );
+  const counted = (await metrics.text()).match(/^longshore_lane_jobs_total.*$/gm);
+  t.same(counted?.sort(), [
+    'longshore_lane_jobs_total{lane="import",outcome="failed"} 1',
+    'longshore_lane_jobs_total{lane="import",outcome="invalid"} 1',
+  ]);
 });
 
 t.test('a failure is reported before its outcome is written, and tried until the attempts are used up', async (t) => {

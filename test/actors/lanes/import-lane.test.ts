@@ -1,6 +1,7 @@
 import t from 'tap';
 import { serialiseManifest, serializeMetadata } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
+import type { JobOutcome } from '../../../engine/ports/jobs.ts';
 import { defect, transient } from '../../../engine/runtime/failure.ts';
 import type { FakeOutcome } from '../../fakes/fake-plugin-client.ts';
 import { zipOf } from '../../fixtures/archives.ts';
@@ -58,21 +59,24 @@ t.test('a manifest that was lost is made anew from what the plugin was given', a
 });
 
 t.test('an answer of the plugin about the data is final, and replaces what was said before', async (t) => {
-  const answers: readonly [FakeOutcome, object][] = [
+  const answers: readonly [FakeOutcome, object, JobOutcome][] = [
     [
       { kind: 'invalid', validation: { basic: ['no gene'], community: ['old'] } },
       { status: 'invalid', messages: ['no gene', 'old'] },
+      { kind: 'invalid', message: 'no gene; old' },
     ],
     [
       { kind: 'invalid', validation: { basic: [], community: [] } },
       { status: 'invalid', messages: [] },
+      { kind: 'invalid', message: 'the plugin refused the data without a message' },
     ],
     [
-      { kind: 'script-error', message: 'exit code 3' },
+      { kind: 'script-error', message: 'exit code 3', exitCode: 3, output: 'oops' },
       { status: 'failed', messages: ['exit code 3'] },
+      { kind: 'failed', message: 'exit code 3', exitCode: 3, output: 'oops' },
     ],
   ];
-  for (const [answer, expected] of answers) {
+  for (const [answer, expected, outcome] of answers) {
     const { world, at } = await worldBefore(t, 'import');
     world.plugin.decide = () => {
       throw transient('busy');
@@ -80,8 +84,10 @@ t.test('an answer of the plugin about the data is final, and replaces what was s
     await world.run('import');
     t.same(world.dataset(at).import, { status: 'queued', messages: ['attempt 1 of 12: busy'] });
     world.plugin.decide = () => answer;
-    await world.finish();
+    await world.clock.advanceToNext();
+    t.same(await world.run('import'), outcome);
     t.same(world.dataset(at).import, expected);
+    await world.finish();
     t.same(world.keys(at), ['import-ready.zip', 'vdi-manifest.json', 'vdi-meta.json']);
     t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: FILES, installReady: [] });
     t.same(world.jobRows(), []);

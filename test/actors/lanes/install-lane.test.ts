@@ -152,8 +152,13 @@ t.test('each target has its own end', async (t) => {
   const answers = {
     'failed-validation': { kind: 'invalid', validation: { basic: ['no such gene'], community: ['old'] } },
     'missing-dependency': { kind: 'missing-dependency', messages: ['build 68'] },
-    'failed-installation': { kind: 'script-error', message: 'exit code 1' },
+    'failed-installation': { kind: 'script-error', message: 'exit code 1', exitCode: 1, output: 'oops' },
   } as const;
+  const ends = {
+    'failed-validation': { kind: 'invalid', message: 'data on PlasmoSite: no such gene; old' },
+    'missing-dependency': { kind: 'invalid', message: 'data on PlasmoSite: build 68' },
+    'failed-installation': { kind: 'failed', message: 'data on PlasmoSite: exit code 1', exitCode: 1, output: 'oops' },
+  };
   const said = {
     'failed-validation': 'no such gene\nold',
     'missing-dependency': 'build 68',
@@ -162,7 +167,7 @@ t.test('each target has its own end', async (t) => {
   for (const status of ['failed-validation', 'missing-dependency', 'failed-installation'] as const) {
     const { world, at } = await worldBefore(t, 'install');
     world.plugin.decide = ({ target }) => (target === PLASMO ? answers[status] : undefined);
-    t.same(await world.run('install'), { kind: 'done' });
+    t.same(await world.run('install'), ends[status]);
     t.same(await world.control(at), {
       PlasmoSite: { ...DATA_ONLY, data: [status, said[status]] },
       ToxoSite: INSTALLED,
@@ -336,7 +341,7 @@ t.test('attempts of a target are counted for it alone, and the last one fails it
     t.match(await world.record(at), { installs: { 'PlasmoSite data': ['queued', message] } });
     await world.clock.advanceToNext();
   }
-  t.same(await world.run('install'), { kind: 'done' });
+  t.same(await world.run('install'), { kind: 'failed', message: 'data on PlasmoSite: no answer for 60 s' });
   t.match(await world.control(at), { PlasmoSite: { data: ['failed-installation', 'no answer for 60 s'] } });
   t.match(await world.record(at), { installs: { 'PlasmoSite data': ['failed-installation', 'no answer for 60 s'] } });
   t.same([await world.attempts(at), world.jobRows()], [[], []]);

@@ -104,7 +104,7 @@ t.test('an upload that the user has to mend is rejected, says why, and leaves no
   };
   for (const [message, files] of Object.entries(refused)) {
     const { world, at } = await acceptedWorld(t, { files });
-    t.same(await world.run('upload'), { kind: 'done' });
+    t.same(await world.run('upload'), { kind: 'invalid', message });
     t.same(world.dataset(at).upload, { status: 'rejected', message });
     t.same(world.json(at, 'upload-error.json'), { status: 'rejected', message });
     t.same(world.keys(at), ['upload-error.json', 'vdi-meta.json']);

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { PluginHostOptions } from '../../../actors/plugin-host/plugin-host.ts';
 import { stringifyJson } from '../../../engine/model/json.ts';
+import { OUTPUT_BYTES } from '../../../engine/model/script-evidence.ts';
+import { createLogger, silentLogger } from '../../../engine/runtime/log.ts';
 import {
   parseImport,
   parseInstallData,
@@ -21,14 +23,15 @@ import {
   TYPE,
   zipIn,
 } from '../../http/plugin-host/host-setup.ts';
+import { linesOf } from '../../support/log-lines.ts';
 
 const signal = new AbortController().signal;
 const FILES = { 'a.txt': 'alpha', 'sub/b c.txt': 'beta', 'vdi-meta.json': 'sent by the user' };
 
-async function setup(t: Test, change?: (options: PluginHostOptions) => PluginHostOptions) {
+async function setup(t: Test, change?: (options: PluginHostOptions) => PluginHostOptions, log = silentLogger()) {
   const { host, site, ...rest } = await setupHost(t, change);
   const importOf = async (dataset: string, files: Record<string, string> = FILES, changes: object = {}) => {
-    await using workspace = await host.workspace();
+    await using workspace = await host.workspace(log);
     const payload = await zipIn(workspace, files);
     const meta = { ...metadataJson(dataset), ...changes };
     const request = parseImport(details(dataset, { 'job-id': 35, meta }));
@@ -157,6 +160,23 @@ t.test('scripts that cannot run or take too long are the fault of the server', a
   t.match(text, /longshore_import_script_executions_total\{plugin="test",exit_status="timed_out"\} 1/);
   t.match(text, /longshore_install_data_script_executions_total\{plugin="test",exit_status="not_started"\} 1/);
   t.match(text, /longshore_script_import_duration_seconds_count\{plugin="test"\} 1/);
+});
+
+t.test('a script that fails is logged with its exit code, and leaves the end of what it printed', async (t) => {
+  const file = join(t.testdir(), 'log');
+  const { importOf, metrics } = await setup(t, undefined, createLogger({ level: 'warn', to: { file } }));
+  const output = 'import of broken-1\noops';
+  t.match((await importOf('broken-1')).outcome, { kind: 'script-error', exitCode: 3, output });
+  t.match((await importOf('killed-1')).outcome, { kind: 'script-error', exitCode: 137, output: 'import of killed-1' });
+  const loud = (await importOf('loud-1')).outcome;
+  t.match(loud, { kind: 'script-error', exitCode: 4, output: /\nline 9999\nimport of loud-1$/ });
+  t.equal(loud.kind === 'script-error' && Buffer.byteLength(loud.output ?? ''), OUTPUT_BYTES);
+  t.match(linesOf(file), [
+    { level: 'warn', msg: 'script ended', status: 'failed', exitCode: 3 },
+    { level: 'warn', msg: 'script ended', status: 'failed', signal: 'SIGKILL' },
+    { level: 'warn', msg: 'script ended', status: 'failed', exitCode: 4 },
+  ]);
+  t.match(await metrics.text(), /longshore_import_script_executions_total\{plugin="test",exit_status="failed"\} 3/);
 });
 
 t.test('an installation appears whole, replaces an older one, and goes with uninstall', async (t) => {

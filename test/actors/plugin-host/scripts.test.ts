@@ -1,5 +1,6 @@
 import t from 'tap';
-import { importId, splitMessages } from '../../../actors/plugin-host/scripts.ts';
+import { importId } from '../../../actors/plugin-host/script-environment.ts';
+import { splitMessages } from '../../../actors/plugin-host/scripts.ts';
 
 t.test('ids of imports go on from those of earlier versions: none is given a second time', async (t) => {
   t.equal(importId(Date.UTC(2022, 6, 1), 0), '00');
