@@ -116,6 +116,7 @@ export const LIVE_KINDS = {
   'lane-bounds': 'applies immediately; running jobs finish',
   'daemon-interval': 'applies immediately, measured from the start of the last run',
   'plugin-timeouts': 'applies to calls that start afterwards',
+  'history-retention': 'applies at the next hourly run',
   'log-level': 'applies immediately',
 } as const;
 export type LiveKind = keyof typeof LIVE_KINDS;

@@ -1,9 +1,11 @@
-// What is removed from time to time: uploads whose process crashed, and old weeks of the audit trail.
+// What is removed from time to time: uploads whose process crashed, old weeks of the audit trail, and old history of datasets.
 
 import { datasetPrefix } from '../../engine/model/object-key.ts';
 import type { AuditLog } from '../../engine/ports/audit-log.ts';
+import type { JobHistory } from '../../engine/ports/job-history.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
+import type { LiveSetting } from '../../engine/runtime/live-setting.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import { Timer, type TimerParts } from '../../engine/runtime/timer.ts';
 import { removeListed } from '../dataset/remove-objects.ts';
@@ -26,27 +28,57 @@ export async function sweepUploads(
   return orphans.length;
 }
 
-// Drops weekly partitions of the audit trail that are past their retention. Every process runs this: a week is dropped once.
+// Drops what is past its retention: weekly partitions of the audit trail, and entries of the history. Every process runs this:
+// a row is dropped once.
 
-interface AuditRetentionOptions extends TimerParts {
-  readonly audit: Pick<AuditLog, 'dropBefore'>;
-  readonly retentionMs: number;
+interface RetentionOptions extends TimerParts {
+  readonly name: string;
+  readonly rows: { dropBefore(at: number, signal: AbortSignal): Promise<number> };
+  readonly retentionMs: () => number;
+  readonly dropped: (count: number) => void;
 }
 
 const PERIOD_MS = 3_600_000;
 /** Not at startup, when everything else needs the database. */
 const FIRST_MS = 60_000;
 
-/** A run returns the number of dropped weeks. */
-export const auditRetention = ({ audit, retentionMs, ...parts }: AuditRetentionOptions): Timer<number> =>
+/** A run returns how many were dropped. */
+const retention = ({ rows, retentionMs, dropped, ...parts }: RetentionOptions): Timer<number> =>
   new Timer({
     ...parts,
-    name: 'auditRetention',
     periodMs: PERIOD_MS,
     firstMs: FIRST_MS,
     runOnce: async (signal) => {
-      const dropped = await audit.dropBefore(parts.clock.now() - retentionMs, signal);
-      if (dropped > 0) parts.log.info({ weeks: dropped }, 'old weekly partitions of the audit trail dropped');
-      return dropped;
+      const count = await rows.dropBefore(parts.clock.now() - retentionMs(), signal);
+      if (count > 0) dropped(count);
+      return count;
     },
+  });
+
+interface AuditRetentionOptions extends TimerParts {
+  readonly audit: Pick<AuditLog, 'dropBefore'>;
+  readonly retentionMs: number;
+}
+
+export const auditRetention = ({ audit, retentionMs, ...parts }: AuditRetentionOptions): Timer<number> =>
+  retention({
+    ...parts,
+    name: 'auditRetention',
+    rows: audit,
+    retentionMs: () => retentionMs,
+    dropped: (weeks) => parts.log.info({ weeks }, 'old weekly partitions of the audit trail dropped'),
+  });
+
+interface HistoryRetentionOptions extends TimerParts {
+  readonly history: Pick<JobHistory, 'dropBefore'>;
+  readonly retentionMs: LiveSetting<number>;
+}
+
+export const historyRetention = ({ history, retentionMs, ...parts }: HistoryRetentionOptions): Timer<number> =>
+  retention({
+    ...parts,
+    name: 'historyRetention',
+    rows: history,
+    retentionMs: () => retentionMs.current,
+    dropped: (entries) => parts.log.info({ entries }, 'old entries of the history of datasets dropped'),
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ClearFailed } from '../../actors/daemons/clear-failed.ts';
 import { Daemons } from '../../actors/daemons/daemons.ts';
 import { tellSites } from '../../actors/daemons/site-grants.ts';
-import { auditRetention } from '../../actors/daemons/sweeps.ts';
+import { auditRetention, historyRetention } from '../../actors/daemons/sweeps.ts';
 import { datasetMetrics } from '../../actors/jobs/queue-metrics.ts';
 import { Scratch } from '../../actors/jobs/scratch.ts';
 import { PausesInForce } from '../../actors/pauses/pauses-in-force.ts';
@@ -224,6 +224,11 @@ export async function compose(
       {
         name: 'auditRetention',
         create: () => auditRetention({ audit: core.audit, retentionMs: containerCore.audit.retentionMs, ...parts }),
+      },
+      {
+        name: 'historyRetention',
+        create: () =>
+          historyRetention({ history: core.jobHistory, retentionMs: parts.live.historyRetentionMs, ...parts }),
       },
       ...(access?.children ?? []),
       api.spec,

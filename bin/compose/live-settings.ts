@@ -20,15 +20,17 @@ export class LiveSettings {
   readonly daemonIntervals: LiveSetting<DaemonIntervals>;
   /** Milliseconds between runs that approve access requests. */
   readonly approvalMs: LiveSetting<number> | undefined;
+  readonly historyRetentionMs: LiveSetting<number>;
   /** By the plugin's key; threads read them at each call. */
   readonly pluginTimes: ReadonlyMap<string, SharedArrayBuffer>;
   readonly #takers: Readonly<Record<LiveKind, (next: Configuration) => void>>;
 
-  constructor({ installer, report, access }: Configuration, threshold: LogThreshold) {
+  constructor({ containerCore, installer, report, access }: Configuration, threshold: LogThreshold) {
     this.lanes = new LiveSetting(laneTunings(installer));
     this.reportLane = report && new LiveSetting(laneBounds(report.lane));
     this.approvalMs = access && new LiveSetting(access.autoApproval.intervalMs);
     this.daemonIntervals = new LiveSetting<DaemonIntervals>(installer.daemons);
+    this.historyRetentionMs = new LiveSetting(containerCore.history.retentionMs);
     this.pluginTimes = new Map(
       Object.entries(installer.plugins).map(([key, plugin]) => [key, shareTimes(callTimes(plugin))]),
     );
@@ -42,6 +44,7 @@ export class LiveSettings {
         if (accesses) this.approvalMs?.set(accesses.autoApproval.intervalMs);
       },
       'plugin-timeouts': (next) => this.#changeTimes(next.installer),
+      'history-retention': (next) => this.historyRetentionMs.set(next.containerCore.history.retentionMs),
       'log-level': (next) => void threshold.set(next.containerCore.log.level),
     };
   }

@@ -1,6 +1,7 @@
 // Opens what the lanes and the installer need: the cache DB with all its repositories, the object store, the install targets.
 // If a later part fails, the scope closes what is open.
 
+import { hostname } from 'node:os';
 import {
   type Configuration,
   dataSchemaOf,
@@ -17,6 +18,7 @@ import { PostgresDatasetQueries } from '../../engine/adapters/datasets/dataset-q
 import { PostgresDatasetReports } from '../../engine/adapters/datasets/dataset-reports-postgres.ts';
 import { PostgresJobAdmin } from '../../engine/adapters/jobs/job-admin-postgres.ts';
 import { PostgresJobCancels } from '../../engine/adapters/jobs/job-cancels-postgres.ts';
+import { PostgresJobHistory } from '../../engine/adapters/jobs/job-history-postgres.ts';
 import { PostgresJobs } from '../../engine/adapters/jobs/jobs-postgres.ts';
 import { PostgresPauses } from '../../engine/adapters/jobs/pauses-postgres.ts';
 import { cacheMigrations, migrate } from '../../engine/adapters/migrations/migrations.ts';
@@ -72,6 +74,7 @@ export interface Core {
   readonly uploads: PostgresUploads;
   readonly jobs: PostgresJobs;
   readonly jobAdmin: PostgresJobAdmin;
+  readonly jobHistory: PostgresJobHistory;
   readonly pauses: PostgresPauses;
   readonly cancels: PostgresJobCancels;
   readonly leases: PostgresLeases;
@@ -124,6 +127,9 @@ export async function openCore(
     for (const listener of listeners) listener();
   };
   const instance = await scope.open('process instance', PostgresInstance.open(db, { onGap }, clock, log, signal));
+  const jobHistory = new PostgresJobHistory(db);
+  const started = new Date(Math.round(performance.timeOrigin));
+  await jobHistory.introduce({ instance: instance.id, host: hostname(), pid: process.pid, started }, signal);
   const { events, checks: logChecks } = await openEventLog(installer, { db, instance, ...parts }, scope);
   const journalDb = scope.use(
     'cache database for the journal of changes',
@@ -162,6 +168,7 @@ export async function openCore(
     uploads: new PostgresUploads(db, { instance: instance.id }),
     jobs: new PostgresJobs(db, instance, clock),
     jobAdmin: new PostgresJobAdmin(db),
+    jobHistory,
     pauses: new PostgresPauses(db, instance),
     cancels: new PostgresJobCancels(db, instance),
     leases: new PostgresLeases(db, instance),

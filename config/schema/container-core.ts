@@ -245,6 +245,12 @@ export const containerCore = section('The process: authentication, listeners, sh
       },
     ),
   }),
+  history: filled('History of datasets: what was tried when, by which process, and how it ended.', {
+    retention: duration('How long it is kept, also of datasets that are gone.', '30d', {
+      positive: true,
+      'x-live': 'history-retention',
+    }),
+  }),
   log: filled('JSON lines on standard output.', {
     level: choice('Minimum level that is logged.', LOG_LEVELS, { default: 'info', 'x-live': 'log-level' }),
   }),

@@ -1,11 +1,12 @@
 // The stored audit trail. Rows are appended, read and, once old enough, dropped by whole weeks. No row is ever changed.
 
-import type { AuditEntry, AuditOutcome, AuditPlace, AuditRow } from '../model/audit.ts';
+import type { AuditEntry, AuditKind, AuditOutcome, AuditPlace, AuditRow } from '../model/audit.ts';
 
 export interface AuditFilter {
   /** `from` is inclusive, `to` exclusive; ms since 1970. */
   readonly from?: number;
   readonly to?: number;
+  readonly kind?: AuditKind;
   /** Id of a user, or name of a machine's token. */
   readonly actor?: string;
   readonly dataset?: string;

@@ -15,6 +15,7 @@ import type { EventSource, LaneName } from '../model/event.ts';
 import type { DatasetId, UserId } from '../model/ids.ts';
 import type { ScriptEvidence } from '../model/script-evidence.ts';
 import type { Traceparent } from '../model/traceparent.ts';
+import type { AttemptRecord } from './job-history.ts';
 
 export interface JobRequest {
   readonly lane: LaneName;
@@ -66,9 +67,15 @@ interface Explained extends ScriptEvidence {
 /** After so many thread deaths while running alone, a job is dead (docs/design/decisions.md#from-a-change-to-a-job). */
 export const CRASHES_ALONE = 3;
 
+/** As a lane writes it. */
+export type RecordedOutcome = JobOutcome & {
+  /** For the history; absent when the job did nothing, or was given back before it started. */
+  readonly record?: AttemptRecord;
+};
+
 export interface JobCompletion {
   readonly job: ClaimedJob;
-  readonly outcome: JobOutcome;
+  readonly outcome: RecordedOutcome;
   /** If the dataset's next job fits into that place, it is claimed with the completion. */
   readonly next?: NextPlace;
 }
@@ -116,7 +123,7 @@ export interface Jobs {
    * claimable when it is due, the dataset's lease is free, and no lower-ranked job of its dataset waits. A job that is delayed
    * because its target or its plugin is unreachable does not block others. Jobs of other lanes that completions hand over
    * (`next`) come besides those of the claim.
-   * Completions whose lease was lost are ignored. Of concurrent calls, no job is given to two. If it claims as many as it may
+   * Completions whose lease was lost are ignored. A completion and its record (job-history.ts) are written together. Of concurrent calls, no job is given to two. If it claims as many as it may
    * and there may be more, it wakes the lane.
    */
   completeAndFetch(

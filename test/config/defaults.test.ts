@@ -100,6 +100,7 @@ const DEFAULTS = {
     },
     ports: { installer: 8080, handler: 8081, report: 8082, access: 8083, pluginHost: 8084 },
     audit: { retentionMs: 365 * 24 * 3600 * SECOND },
+    history: { retentionMs: 30 * 24 * 3600 * SECOND },
     startupWaitMs: 60 * SECOND,
     disk: { floor: 5, floorSize: 1024 ** 3 },
     shutdownGraceMs: 30 * SECOND,

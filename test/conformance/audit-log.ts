@@ -89,7 +89,7 @@ export function auditLogConformance(t: Test, setup: (t: Test) => Promise<AuditLo
     await log.append(
       [
         auditRow({ route: '/a', at: NOON }),
-        auditRow({ route: '/b', at: NOON - DAY, actor: { kind: 'machine', id: 'Admin-Token' } }),
+        auditRow({ route: '/b', at: NOON - DAY, kind: 'download', actor: { kind: 'machine', id: 'Admin-Token' } }),
         auditRow({ route: '/c', at: NOON - 8 * DAY, dataset: 'other' }),
         auditRow({ route: '/d', at: NOON - 15 * DAY, outcome: 'refused', status: 403 }),
         auditRow({ route: '/d', at: NOON - 40 * DAY }),
@@ -105,6 +105,7 @@ export function auditLogConformance(t: Test, setup: (t: Test) => Promise<AuditLo
       t.same(await found({ from: NOON }), ['/a'], 'from then on');
       t.same(await found({ to: NOON }), ['/b', '/c', '/d', '/d'], 'before then');
       t.same(await found({ from: NOON - 8 * DAY, to: NOON }), ['/b', '/c']);
+      t.same(await found({ kind: 'download' }), ['/b']);
       t.same(await found({ actor: '42' }), ['/a', '/c', '/d', '/d']);
       t.same(await found({ actor: 'Admin-Token' }), ['/b']);
       t.same(await found({ dataset: 'other' }), ['/c']);

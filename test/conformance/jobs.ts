@@ -4,7 +4,7 @@
 import t, { type Test } from 'tap';
 import { type EventSource, LANES, type LaneName } from '../../engine/model/event.ts';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
-import type { ClaimedJob, ClaimRequest, JobOutcome, JobRequest, Jobs, Leases } from '../../engine/ports/jobs.ts';
+import type { ClaimedJob, ClaimRequest, JobRequest, Jobs, Leases, RecordedOutcome } from '../../engine/ports/jobs.ts';
 import { leaseAfter } from './leases.ts';
 
 /** A job's row as an administrator would see it. */
@@ -72,7 +72,7 @@ export async function claimed(jobs: Jobs, lane: LaneName, dataset: string): Prom
 }
 
 /** Completes without claiming. */
-export async function complete(jobs: Jobs, job: ClaimedJob, outcome: JobOutcome): Promise<void> {
+export async function complete(jobs: Jobs, job: ClaimedJob, outcome: RecordedOutcome): Promise<void> {
   await jobs.completeAndFetch([{ job, outcome }], claimOf(job.lane, 0), signal);
 }
 

@@ -36,6 +36,7 @@ export class FakeAuditLog implements AuditLog {
     const { from = -Infinity, to = Infinity } = filter;
     const found = this.entries
       .filter(({ at }) => at >= from && at < to)
+      .filter((entry) => filter.kind === undefined || entry.kind === filter.kind)
       .filter((entry) => filter.actor === undefined || entry.actor.id === filter.actor)
       .filter((entry) => filter.dataset === undefined || entry.dataset === filter.dataset)
       .filter((entry) => filter.route === undefined || entry.route === filter.route)

@@ -28,6 +28,7 @@ export class FakeJobAdmin implements JobAdmin {
     if (!row) return 'not-found';
     if (row.state === 'running' || row.state === 'queued') return row.state;
     const history = { attempts: 0, crashes: 0, alone: false, again: false, failure: undefined };
+    this.#table.record(row, 'retried', undefined);
     this.#table.put({ ...row, ...history, state: 'queued', runAt: this.#table.clock.now() });
     const { datasets } = this.#catalog;
     const known = datasets.get(row.dataset);

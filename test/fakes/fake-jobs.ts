@@ -3,6 +3,7 @@
 import { LANES, type LaneName, laneRank } from '../../engine/model/event.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { Traceparent } from '../../engine/model/traceparent.ts';
+import type { Attempt, HistoryEntry, HistoryOutcome } from '../../engine/ports/job-history.ts';
 import {
   type ClaimedJob,
   CRASHES_ALONE,
@@ -25,11 +26,15 @@ export interface FakeJobRow extends JobRequest {
   readonly runAt: number;
   readonly created: number;
   /** While running: the process and its lease. */
-  readonly claim: { readonly process: number; readonly token: number } | undefined;
+  readonly claim: { readonly process: number; readonly token: number; readonly since: number } | undefined;
   readonly failure: { readonly kind: 'rejected' | 'transient' | 'defect'; readonly message: string } | undefined;
 }
 
+const MOST_ENTRIES = 1_000;
+
 export class JobTable {
+  /** Of all datasets, oldest first. */
+  history: readonly (HistoryEntry & { readonly dataset: DatasetId })[] = [];
   readonly clock: Clock;
   readonly leases: LeaseTable;
   readonly #typeOf: (dataset: DatasetId) => string | undefined;
@@ -39,6 +44,7 @@ export class JobTable {
   /** The job was put back because of a pause. */
   waitsForPause: (lane: LaneName, dataset: DatasetId) => boolean = () => false;
   #lastId = 0;
+  #lastEntry = 0;
 
   /** The catalog: `name:version` of a dataset that it knows, and who changed it last. */
   constructor(
@@ -67,6 +73,21 @@ export class JobTable {
       ...{ lane, dataset, state, eventId, again, alone, attempts, crashes },
       ...{ failure: failure?.kind, message: failure?.message },
     }));
+  }
+
+  /** @param process that ran the attempt; undefined = an order of an operator */
+  record(
+    { id, lane, dataset, eventId }: FakeJobRow,
+    outcome: HistoryOutcome,
+    process: number | undefined,
+    attempt: Attempt = {},
+  ): void {
+    const by = process && { instance: process, host: 'fake', pid: process, started: new Date(0) };
+    const place = { at: this.clock.now(), number: ++this.#lastEntry };
+    const entry = { ...place, dataset, lane, job: id, eventId, outcome, ...(by ? { process: by } : {}), ...attempt };
+    const own = this.history.filter((one) => one.dataset === dataset);
+    const surplus = new Set(own.slice(0, Math.max(0, own.length + 1 - MOST_ENTRIES)));
+    this.history = [...this.history.filter((one) => !surplus.has(one)), entry];
   }
 
   get(lane: LaneName, dataset: DatasetId): FakeJobRow | undefined {
@@ -200,11 +221,18 @@ export class FakeJobs implements Jobs {
     const since = Math.max(row.runAt, this.#table.leases.freeSince(row.dataset));
     const lease = this.#table.leases.take(row.dataset, this.#process);
     if (!lease) return undefined;
+    if (row.claim) {
+      const isAlive = this.#table.leases.alive(row.claim.process);
+      this.#table.record(row, isAlive ? 'lease-lost' : 'process-died', row.claim.process, {
+        attempt: row.attempts + 1,
+        ms: this.#table.clock.now() - row.claim.since,
+      });
+    }
     this.#table.put({
       ...row,
       state: 'running',
       again: false,
-      claim: { process: this.#process, token: lease.token },
+      claim: { process: this.#process, token: lease.token, since: this.#table.clock.now() },
     });
     const { id, lane, dataset, owner, eventId, source, attempts, crashes, alone, type } = row;
     const waitedMs = this.#table.clock.now() - since;
@@ -237,6 +265,10 @@ export class FakeJobs implements Jobs {
     if (after) this.#table.put({ ...after, claim: undefined });
     else this.#table.remove(row);
     this.#table.leases.release(job.lease, this.#process);
+    if (outcome.record) {
+      const { outcome: ended, ...attempt } = outcome.record;
+      this.#table.record({ ...row, eventId: job.eventId }, ended, this.#process, attempt);
+    }
     if (after?.state === 'queued') this.#table.wake(row.lane);
     if (after?.state === 'delayed')
       this.#table.clock.after(after.runAt - this.#table.clock.now(), () => this.#table.wake(row.lane));

@@ -125,8 +125,9 @@ function boundsOf(
 
 const time = (ms: number, values: SqlParameters): string => values.add(new Date(ms), 'timestamptz');
 
-function conditionsOf({ actor, dataset, route, outcome }: AuditFilter, values: SqlParameters): string[] {
+function conditionsOf({ kind, actor, dataset, route, outcome }: AuditFilter, values: SqlParameters): string[] {
   return [
+    ...(kind === undefined ? [] : [`kind = ${values.add(kind, 'text')}`]),
     ...(actor === undefined ? [] : [`actor = ${values.add(actor, 'text')}`]),
     ...(dataset === undefined ? [] : [`dataset = ${values.add(dataset, 'text')}`]),
     ...(route === undefined ? [] : [`route = ${values.add(route, 'text')}`]),

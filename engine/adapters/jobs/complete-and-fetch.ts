@@ -4,6 +4,7 @@
 import type { LaneName } from '../../model/event.ts';
 import type { DatasetId, UserId } from '../../model/ids.ts';
 import type { Traceparent } from '../../model/traceparent.ts';
+import type { AttemptRecord } from '../../ports/job-history.ts';
 import {
   type ClaimedJob,
   type ClaimRequest,
@@ -105,8 +106,16 @@ async function retryOnDeadlock(db: Sql, values: readonly unknown[]): Promise<(Cl
 const completionOf = ({ job, outcome, next }: JobCompletion) => ({
   ...{ id: job.id, dataset: job.dataset, token: job.lease.token },
   ...outcomeOf(outcome),
+  ...recordOf(job, outcome.record),
   ...(next === undefined ? {} : { next: next.lane, last: next.last, owner: job.owner, type: job.type }),
 });
+
+/** Absent for most jobs: they found nothing to do. */
+const recordOf = ({ dataset, lane, id, eventId }: ClaimedJob, record: AttemptRecord | undefined) => {
+  if (!record) return {};
+  const { outcome, ...attempt } = record;
+  return { record: { dataset, lane, job: id, event: eventId, outcome, attempt } };
+};
 
 function outcomeOf(outcome: JobOutcome) {
   switch (outcome.kind) {

@@ -1,7 +1,8 @@
 import t from 'tap';
-import { auditRetention, sweepUploads } from '../../../actors/daemons/sweeps.ts';
+import { auditRetention, historyRetention, sweepUploads } from '../../../actors/daemons/sweeps.ts';
 import { fileKey } from '../../../engine/model/object-key.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
+import { LiveSetting } from '../../../engine/runtime/live-setting.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { auditRow } from '../../conformance/audit-log.ts';
@@ -73,4 +74,24 @@ t.test('weeks go once their last moment is older than the retention, and the res
   t.strictSame(left(), [5, 10, 20, 30]);
   await clock.advance(2 * DAY + 7_200_000);
   t.strictSame(left(), [5, 10, 20]);
+});
+
+t.test('history goes by its age; a new retention holds from the next run on', async (t) => {
+  const clock = new VirtualClock(MONDAY);
+  const dropped: number[] = [];
+  const history = {
+    async dropBefore(at: number) {
+      dropped.push((clock.now() - at) / DAY);
+      return 1;
+    },
+  };
+  const retentionMs = new LiveSetting(30 * DAY);
+  const timer = historyRetention({ history, retentionMs, clock, log: silentLogger(), metrics: new Metrics() });
+  await timer.start(never);
+  t.teardown(() => timer.kill());
+  await clock.advance(60_000);
+  t.strictSame(dropped, [30]);
+  retentionMs.set(7 * DAY);
+  await clock.advance(7_200_000);
+  t.equal(dropped.at(-1), 7);
 });

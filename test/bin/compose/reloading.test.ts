@@ -272,7 +272,8 @@ t.test('every live setting of the schema is taken over', async (t) => {
     const values: string[] = [];
     const { pruner, reconciler } = live.daemonIntervals.current;
     const lanes = Object.values(live.lanes.current).map(({ retry: _kept, ...bounds }) => bounds);
-    const all = [lanes, live.reportLane?.current, live.approvalMs?.current, pruner, reconciler, threshold.level];
+    const intervals = [live.approvalMs?.current, pruner, reconciler, live.historyRetentionMs.current];
+    const all = [lanes, live.reportLane?.current, intervals, threshold.level];
     JSON.stringify([all, [...live.pluginTimes.values()].map(readTimes)], (_key, value: unknown) => {
       if (typeof value !== 'object') values.push(String(value));
       return value;
@@ -281,7 +282,10 @@ t.test('every live setting of the schema is taken over', async (t) => {
   };
   const settings = liveSettings(ROOT_SCHEMA);
   const other = (kind: keyof typeof LIVE_KINDS, n: number): unknown =>
-    ({ 'lane-bounds': n + 1, 'daemon-interval': `${n}h`, 'plugin-timeouts': `${n}s`, 'log-level': 'warn' })[kind];
+    ({
+      ...{ 'lane-bounds': n + 1, 'daemon-interval': `${n}h`, 'plugin-timeouts': `${n}s` },
+      ...{ 'history-retention': `${n}d`, 'log-level': 'warn' },
+    })[kind];
   t.strictSame(new Set(settings.map(({ kind }) => kind)), new Set(Object.keys(LIVE_KINDS)));
   let document: Document = BASE;
   for (const [n, { path, kind }] of settings.entries()) document = changed(document, path, other(kind, 13 + (n % 6)));

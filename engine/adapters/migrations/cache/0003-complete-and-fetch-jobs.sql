@@ -7,9 +7,9 @@
 --   `offset 0` and the array of names force a plan that looks rows up one by one, in index order, up to the limit.
 create function complete_and_fetch_jobs(
   me integer, lease_time interval, crashes_alone integer,
-  -- Array of {id, dataset, token, outcome, delay_ms, counted, failure, message, next, owner, type, last}. Outcomes: done,
-  -- retry, requeue, crash, dead. Owner and type are those of the job for which there is a place in the lane `next`; with
-  -- `last`, only when no other job of that lane is due.
+  -- Array of {id, dataset, token, outcome, delay_ms, counted, failure, message, next, owner, type, last, record}. Outcomes:
+  -- done, retry, requeue, crash, dead. Owner and type are those of the job for which there is a place in the lane `next`; with
+  -- `last`, only when no other job of that lane is due. `record`: see record_attempts; absent when the history has no row.
   completions jsonb,
   its_lane text, max_claims bigint,
   -- Types and owners to claim only when no others wait, and those not to claim at all. `unreachable_types`: see holds_back.
@@ -29,12 +29,13 @@ declare
   by_owner constant boolean := cardinality(owners_last) + cardinality(owners_not) > 0;
   crowded boolean; its_owner numeric;
   room bigint := max_claims; rows_written bigint;
-  released_datasets text[];
+  released_datasets text[]; records jsonb;
 begin
   if jsonb_array_length(completions) > 0 then
     with finished as (
       select * from jsonb_to_recordset(completions) as f(id bigint, dataset text, token bigint, outcome text,
-        delay_ms double precision, counted boolean, failure text, message text) order by f.dataset collate "C"),
+        delay_ms double precision, counted boolean, failure text, message text, record jsonb)
+      order by f.dataset collate "C"),
     released as (
       update lease l set holder = null, expires_at = now() from finished f
       where l.name = any(array(select d ->> 'dataset' from jsonb_array_elements(completions) d))
@@ -65,7 +66,9 @@ begin
           when e.dies then 'its worker crashed ' || crashes_alone || ' times while the job ran alone' else j.message end,
         holder = null, token = null, claimed_at = null
       from ended e where j.id = e.id and not e.gone)
-    select array_agg(e.dataset) into released_datasets from ended e;
+    select array_agg(e.dataset), jsonb_agg(e.record) filter (where e.record is not null) into released_datasets, records
+    from ended e;
+    if records is not null then perform record_attempts(me, records); end if;
     -- The transaction has the leases locked, so nobody else can have taken them.
     if completions @? '$[*].next' then
       return query with following as materialized (
