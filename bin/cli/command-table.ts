@@ -3,7 +3,7 @@
 
 import type { CommandEntry, CommandGroup, CommandSpec } from './command.ts';
 import { COMPLETION, HELP, VERSION } from './tree/about.ts';
-import { AUDIT, JOBS, LOG_LEVEL, PRUNE, RECONCILE, RELOAD, RETRY, TOP } from './tree/administration.ts';
+import { AUDIT, HISTORY, JOBS, LOG_LEVEL, PRUNE, RECONCILE, RELOAD, RETRY, TOP } from './tree/administration.ts';
 import { DATASETS, UPLOAD, WATCH } from './tree/datasets.ts';
 import { ACCESS, CONFIG_GROUP, DOCTOR, MIGRATE, MIGRATE_TARGET, QUERY, TOKEN } from './tree/machine.ts';
 import { CANCEL, PAUSE, RESUME } from './tree/pauses.ts';
@@ -25,6 +25,7 @@ export const SECTIONS: readonly CommandSection[] = [
       jobs: JOBS,
       retry: RETRY,
       cancel: CANCEL,
+      history: HISTORY,
       pause: PAUSE,
       resume: RESUME,
       reconcile: RECONCILE,

@@ -8,6 +8,7 @@ import type { DatasetEdits } from '../../engine/ports/dataset-edits.ts';
 import type { DatasetQueries, DatasetReports } from '../../engine/ports/dataset-queries.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { JobCancels } from '../../engine/ports/job-cancels.ts';
+import type { JobHistory } from '../../engine/ports/job-history.ts';
 import type { JobAdmin, Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { PauseKind, Pauses } from '../../engine/ports/pauses.ts';
@@ -23,6 +24,7 @@ import { auditRoute } from './admin/audit.ts';
 import { jobCancelRoute } from './admin/cancel-job.ts';
 import { clearFailedRoutes } from './admin/clear-failed.ts';
 import { pruneRoutes, reconcileRoutes } from './admin/daemons.ts';
+import { datasetHistoryRoute } from './admin/dataset-history.ts';
 import { allDatasetsRoute, datasetReportRoute } from './admin/dataset-reports.ts';
 import { failedImportsRoute, failedInstallsRoute } from './admin/failed-reports.ts';
 import { jobRetryRoute, jobsReportRoute } from './admin/jobs.ts';
@@ -78,6 +80,7 @@ export interface InstallerOptions extends Omit<IntakeOptions, 'settings' | 'stor
   readonly jobAdmin: JobAdmin;
   readonly reports: DatasetReports;
   readonly audit: Pick<AuditLog, 'page'>;
+  readonly jobHistory: Pick<JobHistory, 'page'>;
   readonly cancels: Pick<JobCancels, 'ask'>;
   readonly pauses: Pick<Pauses, 'list' | 'set' | 'end'>;
   /** Names of what can be paused, by kind. */
@@ -132,6 +135,7 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
     objectListingRoute(options),
     proxyUploadRoute(creation),
     auditRoute(options),
+    datasetHistoryRoute(options),
     ...clearFailedRoutes(options),
     purgeDatasetRoute(options),
     jobsReportRoute(options),

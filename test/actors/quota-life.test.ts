@@ -9,6 +9,7 @@ import { PostgresAuditLog } from '../../engine/adapters/datasets/audit-postgres.
 import { PostgresDatasetReports } from '../../engine/adapters/datasets/dataset-reports-postgres.ts';
 import { PostgresJobAdmin } from '../../engine/adapters/jobs/job-admin-postgres.ts';
 import { PostgresJobCancels } from '../../engine/adapters/jobs/job-cancels-postgres.ts';
+import { PostgresJobHistory } from '../../engine/adapters/jobs/job-history-postgres.ts';
 import { PostgresPauses } from '../../engine/adapters/jobs/pauses-postgres.ts';
 import { RemoteHttp } from '../../engine/adapters/remote/remote-http.ts';
 import { PostgresStoredBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
@@ -65,6 +66,7 @@ async function serve(): Promise<string> {
   const routes = installerRoutes({
     ...{ store, uncountedStore, kept, uploads, queries, edits, jobs },
     reports: new PostgresDatasetReports(db),
+    jobHistory: new PostgresJobHistory(db),
     pauses: new PostgresPauses(db, { listen: () => () => undefined }),
     cancels: new PostgresJobCancels(db, { id: 1, listen: () => () => undefined }),
     pausable: { lane: [], plugin: [], target: [] },

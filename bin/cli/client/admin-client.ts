@@ -48,6 +48,50 @@ export interface ReportedHistory {
   readonly series: Readonly<Record<string, readonly (number | null)[]>>;
 }
 
+export interface ReportedCall {
+  readonly call: string;
+  readonly plugin?: string;
+  readonly target?: string;
+  readonly ms: number;
+  readonly outcome: string;
+  readonly message?: string;
+  readonly exitCode?: number;
+  readonly output?: string;
+}
+
+/** An entry in the history of a dataset. It has either `job` or `request`. */
+export interface ReportedEntry {
+  readonly at: string;
+  readonly job?: {
+    readonly lane: LaneName;
+    readonly outcome: string;
+    readonly attempt?: number;
+    readonly ms?: number;
+    readonly message?: string;
+    readonly calls?: readonly ReportedCall[];
+    readonly process?: { readonly instance: number; readonly host: string; readonly pid: number };
+  };
+  readonly request?: {
+    readonly actor: { readonly kind: string; readonly id?: string };
+    readonly method: string;
+    readonly route: string;
+    readonly outcome: string;
+    readonly status?: number;
+  };
+}
+
+interface DatasetHistoryQuery {
+  readonly order: 'oldest-first' | 'newest-first';
+  readonly limit: number;
+  /** `next` of the page before. */
+  readonly after?: string;
+}
+
+interface DatasetHistoryPage {
+  readonly results: readonly ReportedEntry[];
+  readonly next?: string;
+}
+
 export interface ReportedPause {
   readonly kind: PauseKind;
   readonly name: string;
@@ -131,6 +175,16 @@ export class AdminClient {
   async history(series: string, stepSeconds: number, signal: AbortSignal): Promise<ReportedHistory> {
     const query = new URLSearchParams({ series, step: String(stepSeconds) });
     return (await this.#call('GET', `/admin/metrics/history?${query}`, signal)) as ReportedHistory;
+  }
+
+  async datasetHistory(
+    dataset: string,
+    { limit, ...asked }: DatasetHistoryQuery,
+    signal: AbortSignal,
+  ): Promise<DatasetHistoryPage> {
+    const query = new URLSearchParams({ ...asked, limit: String(limit) });
+    const path = `/admin/datasets/${encodeURIComponent(dataset)}/history?${query}`;
+    return (await this.#call('GET', path, signal)) as DatasetHistoryPage;
   }
 
   async pauses(signal: AbortSignal): Promise<readonly ReportedPause[]> {

@@ -53,6 +53,22 @@ export const RETRY = command({
   load: async () => (await import('../../commands/jobs.ts')).retry,
 });
 
+export const HISTORY = command({
+  summary: 'show the life of a dataset: what was tried, how it ended, what scripts printed',
+  description: [
+    'Prints each attempt of each lane, and each request that changed the dataset, also of a dataset that is gone. ' +
+      'With --json, one document per line.',
+  ],
+  arguments: { dataset: { what: "the dataset's id" } },
+  options: {
+    'newest-first': { type: 'boolean', what: 'begin with the newest entry' },
+    limit: { type: 'string', value: 'N', otherwise: 'all', what: 'print at most so many entries' },
+    ...ADMIN_OPTIONS,
+  },
+  examples: [{ run: 'history 3kQ9Zr1aXb7c8d9e --newest-first --limit 5', what: 'shows what happened last' }],
+  load: async () => (await import('../../commands/history.ts')).history,
+});
+
 export const RECONCILE = command({
   summary: 'compare all datasets with the object store now',
   arguments: {},

@@ -10,6 +10,7 @@ import { PostgresDatasetQueries } from '../../../engine/adapters/datasets/datase
 import { PostgresDatasetReports } from '../../../engine/adapters/datasets/dataset-reports-postgres.ts';
 import { PostgresJobAdmin } from '../../../engine/adapters/jobs/job-admin-postgres.ts';
 import { PostgresJobCancels } from '../../../engine/adapters/jobs/job-cancels-postgres.ts';
+import { PostgresJobHistory } from '../../../engine/adapters/jobs/job-history-postgres.ts';
 import { PostgresPauses } from '../../../engine/adapters/jobs/pauses-postgres.ts';
 import type { Postgres } from '../../../engine/adapters/postgres/postgres.ts';
 import { CountedStore } from '../../../engine/adapters/uploads/counted-store.ts';
@@ -123,6 +124,7 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     edits: new PostgresDatasetEdits(db),
     reports: new PostgresDatasetReports(db),
     audit: new PostgresAuditLog(db),
+    jobHistory: new PostgresJobHistory(db),
     pauses: new PostgresPauses(db, { listen: () => () => undefined }),
     cancels: new PostgresJobCancels(db, { id: 1, listen: () => () => undefined }),
     pausable: PAUSABLE,
