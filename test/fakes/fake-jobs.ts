@@ -1,6 +1,6 @@
 // The job table in memory: one table for all processes, one view of it per process.
 
-import { LANES, type LaneName, laneRank } from '../../engine/model/event.ts';
+import { LANES, type LaneName, laneRank, REPEATING_SOURCES } from '../../engine/model/event.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { Traceparent } from '../../engine/model/traceparent.ts';
 import type { Attempt, HistoryEntry, HistoryOutcome } from '../../engine/ports/job-history.ts';
@@ -12,6 +12,7 @@ import {
   type JobRequest,
   type Jobs,
 } from '../../engine/ports/jobs.ts';
+import type { Discard } from '../../engine/ports/problems.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import type { LeaseTable } from './fake-leases.ts';
 
@@ -39,6 +40,8 @@ export class JobTable {
   readonly leases: LeaseTable;
   readonly #typeOf: (dataset: DatasetId) => string | undefined;
   readonly traceOf: (dataset: DatasetId) => Traceparent | undefined;
+  /** What operators have discarded, by lane and dataset. */
+  readonly discards = new Map<string, Discard>();
   readonly #rows = new Map<string, FakeJobRow>();
   readonly #wakes = new Map<LaneName, Set<() => void>>();
   /** The job was put back because of a pause. */
@@ -103,6 +106,9 @@ export class JobTable {
   }
 
   enqueue(request: JobRequest): void {
+    const key = `${request.lane} ${request.dataset}`;
+    if (REPEATING_SOURCES.includes(request.source) && this.discards.has(key)) return;
+    this.discards.delete(key);
     const known = this.get(request.lane, request.dataset);
     const type = this.#typeOf(request.dataset);
     if (!known) {

@@ -1,6 +1,6 @@
 // Inserts jobs into the job table: many at once, or those that a statement of another adapter makes due, in that statement.
 
-import { laneRank } from '../../model/event.ts';
+import { laneRank, REPEATING_SOURCES } from '../../model/event.ts';
 import type { JobRequest } from '../../ports/jobs.ts';
 import type { Sql } from '../postgres/postgres.ts';
 import type { SqlParameters } from '../postgres/sql-parameters.ts';
@@ -23,6 +23,10 @@ const MERGE = `
 
 const IS_DUE = `(j.state = 'queued' or j.state = 'delayed' and j.run_at <= now())`;
 
+/** A CTE that ends the discards of the jobs that the CTE `requested` has requested. */
+export const discardsOver = (requested: string): string => `${requested}_anew as (
+    delete from discard x using ${requested} r where x.dataset_id = r.dataset_id and x.lane = r.lane and x.target_id = '')`;
+
 const ENQUEUE = `
 with upserted as (
   insert into job as j (lane, dataset_id, rank, owner, event_id, source, type, traceparent)
@@ -30,10 +34,13 @@ with upserted as (
   from unnest($1::text[], $2::text[], $3::smallint[], $4::text[], $5::bigint[], $6::text[])
     as r(lane, dataset_id, rank, owner, event_id, source)
   left join dataset d on d.dataset_id = r.dataset_id
+  where not (r.source = any($7::text[]) and exists (
+    select from discard x where x.dataset_id = r.dataset_id and x.lane = r.lane and x.target_id = ''))
   -- The order in which completions lock the same rows.
   order by r.dataset_id collate "C", r.lane
   ${MERGE}
-  returning j.lane, ${IS_DUE} as due)
+  returning j.dataset_id, j.lane, ${IS_DUE} as due),
+${discardsOver('upserted')}
 select pg_notify('${JOB_CHANNEL}', u.lane) from (select distinct lane from upserted where due) u`;
 
 /** Inserts jobs into the table, within the caller's transaction if `sql` is one. The commit wakes the lanes. */
@@ -48,13 +55,15 @@ export async function enqueueJobs(sql: Sql, requests: readonly JobRequest[]): Pr
       batch.map((request) => request.owner),
       batch.map((request) => request.eventId),
       batch.map((request) => request.source),
+      REPEATING_SOURCES,
     ];
     await sql.query(ENQUEUE, columns, 'job-enqueue');
   }
 }
 
 /**
- * A CTE of that name that inserts one job of a dataset, and returns its lane and whether it is due.
+ * A CTE of that name that inserts one job of a dataset, and returns its lane and whether it is due; and the one that ends its
+ * discard.
  * @param from `from` clause with one row when the job is due, none otherwise
  * @param columns SQL expressions over that row
  */
@@ -78,7 +87,8 @@ export function enqueueCte(
   return `${name} as (
     insert into job as j (lane, dataset_id, rank, owner, event_id, source, type, traceparent)
     select ${values.join(', ')} from ${from}${MERGE}
-    returning j.lane, ${IS_DUE} as due)`;
+    returning j.dataset_id, j.lane, ${IS_DUE} as due),
+  ${discardsOver(name)}`;
 }
 
 /** An expression that wakes the lane of a job that {@link enqueueCte} inserted. */
