@@ -18,6 +18,7 @@ import type { ChangeQueue, EventLog } from '../engine/ports/event-log.ts';
 import type { JobCancels } from '../engine/ports/job-cancels.ts';
 import type { ClaimedJob, JobOutcome, Jobs, Leases } from '../engine/ports/jobs.ts';
 import type { ObjectStore } from '../engine/ports/object-store.ts';
+import type { Problems } from '../engine/ports/problems.ts';
 import type { DiskRoom } from '../engine/ports/storage-room.ts';
 import type { Uploads } from '../engine/ports/uploads.ts';
 import type { Child, ChildSpec } from '../engine/runtime/actor.ts';
@@ -69,6 +70,8 @@ type RunningLane = (typeof RUNNING_LANES)[number];
 interface TopologyOptions {
   readonly catalog: Catalog;
   readonly uploads: Uploads;
+  /** Undefined = nothing is ever discarded. */
+  readonly problems?: Pick<Problems, 'discards'>;
   readonly jobs: Jobs;
   readonly leases: Leases;
   readonly store: ObjectStore;

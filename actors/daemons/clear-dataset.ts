@@ -40,13 +40,16 @@ const RELEASE_MS = 5_000;
 /** The lane that installs each kind. */
 const LANES = { data: 'install', meta: 'updateMeta' } as const satisfies Record<InstallKind, LaneName>;
 
+/** Which failed installs are meant. */
+type Wanted = (install: Pick<InstallRecord, 'target' | 'kind'>) => boolean;
+
 /**
  * Clears the failed installs of the dataset that `wanted` accepts.
  * @param run whether to enqueue jobs for the lanes
  */
 export async function clearDataset(
   dataset: DatasetId,
-  wanted: (target: TargetId) => boolean,
+  wanted: Wanted,
   run: boolean,
   ports: ClearPorts,
   signal: AbortSignal,
@@ -83,7 +86,7 @@ class DatasetClearing {
     this.#signal = signal;
   }
 
-  async clear(wanted: (target: TargetId) => boolean, run: boolean): Promise<ClearedDataset> {
+  async clear(wanted: Wanted, run: boolean): Promise<ClearedDataset> {
     const record = await this.#ports.catalog.find(this.#dataset, this.#signal);
     const installs = stuck(record, wanted);
     if (!record || installs.length === 0) return skipAll(['not-failed']);
@@ -166,9 +169,9 @@ const isStuck = (install: Status): boolean =>
   install?.status === 'failed-installation' || install?.status === 'missing-dependency';
 
 /** The installs of a live dataset that have failed according to the mirror. */
-function stuck(record: DatasetRecord | undefined, wanted: (target: TargetId) => boolean): readonly InstallRecord[] {
+function stuck(record: DatasetRecord | undefined, wanted: Wanted): readonly InstallRecord[] {
   if (record?.state !== 'live') return [];
-  return record.installs.filter((install) => isStuck(install) && wanted(install.target));
+  return record.installs.filter((install) => isStuck(install) && wanted(install));
 }
 
 /**

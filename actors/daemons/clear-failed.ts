@@ -125,7 +125,7 @@ export class ClearFailed implements FailedInstalls {
     tally.datasets++;
     let result: ClearedDataset;
     try {
-      result = await clearDataset(dataset, wanted, run, this.#ports, signal);
+      result = await clearDataset(dataset, ({ target }) => wanted(target), run, this.#ports, signal);
     } catch (error) {
       if (kindOf(error) === 'aborted' || signal.aborted) throw error;
       tally.failures++;

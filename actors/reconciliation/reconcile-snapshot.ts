@@ -9,6 +9,7 @@ import type { Catalog, DatasetRecord, ObjectVersion, StoredShare } from '../../e
 import type { ControlState } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { Problems } from '../../engine/ports/problems.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
 import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
@@ -23,6 +24,8 @@ export interface TargetSnapshot {
   readonly applies: boolean;
   /** Undefined when the target did not answer. */
   readonly state: ControlState | undefined;
+  /** The data miss a dependency, and an operator has discarded that. */
+  readonly discarded?: boolean;
 }
 
 /** An older revision that has metadata. */
@@ -72,6 +75,8 @@ interface Reading {
 export interface SnapshotPorts {
   readonly catalog: Catalog;
   readonly uploads: Uploads;
+  /** Undefined = nothing is ever discarded. */
+  readonly problems?: Pick<Problems, 'discards'> | undefined;
   readonly store: ObjectStore;
   readonly targets: InstallTargets;
   readonly clock: Clock;
@@ -149,13 +154,27 @@ async function readTargets(
   return inParallel(enabled, TARGETS_AT_ONCE, async (target) => {
     const applies = type !== undefined && types.appliesTo(type, target.id);
     try {
-      return { id: target.id, applies, state: await target.state(job.dataset, signal) };
+      const state = await target.state(job.dataset, signal);
+      return { id: target.id, applies, state, ...(await discardedIn(ports, state, target.id, job, signal)) };
     } catch (error) {
       if (kindOf(error) === 'aborted' || signal.aborted) throw error;
       failures.push(error);
       return { id: target.id, applies, state: undefined };
     }
   });
+}
+
+/** Asked only where the decision depends on it: there may be a million datasets. */
+async function discardedIn(
+  { problems }: SnapshotPorts,
+  { messages }: ControlState,
+  target: TargetId,
+  { dataset, source }: ClaimedJob,
+  signal: AbortSignal,
+): Promise<Pick<TargetSnapshot, 'discarded'>> {
+  if (!problems || source !== 'full-reconciler' || messages.data?.status !== 'missing-dependency') return {};
+  const discards = await problems.discards(dataset, signal);
+  return { discarded: discards.some((one) => one.lane === 'install' && one.target === target) };
 }
 
 async function readOlder(

@@ -63,10 +63,10 @@ export function decideTargets(snapshot: Snapshot, known: DatasetRecord, plan: Pl
     meta: combinedVersion(metaVersion, stored.properties),
     shares: sharesVersion(stored.shares),
   };
-  for (const { id, applies, state } of targets) {
+  for (const { id, applies, state, discarded = false } of targets) {
     if (!state) continue;
     plan.changes.push(...staleMirror(known, id, state));
-    if (type && applies) decideTarget(snapshot, id, state, versions, plan);
+    if (type && applies) decideTarget(snapshot, { id, state, discarded }, versions, plan);
     if (state.present && state.deletedStatus === 0 && !sharesInSync(state.sync.shares, versions.shares))
       plan.lanes.add('sharing');
   }
@@ -74,8 +74,11 @@ export function decideTargets(snapshot: Snapshot, known: DatasetRecord, plan: Pl
 
 function decideTarget(
   { fullRun, nowMs }: Snapshot,
-  target: TargetId,
-  state: ControlState,
+  {
+    id: target,
+    state,
+    discarded,
+  }: { readonly id: TargetId; readonly state: ControlState; readonly discarded: boolean },
   versions: StoredVersions,
   plan: Plan,
 ): void {
@@ -87,7 +90,12 @@ function decideTarget(
   if (!state.present) plan.lanes.add('updateMeta');
   if (dataAreDue(state, versions.data)) plan.lanes.add('install');
   else if (isInstalled(state) && !metaIsCurrent(state, versions.meta)) plan.lanes.add('updateMeta');
-  else if (fullRun && data?.status === 'missing-dependency' && nowMs - data.updated.getTime() >= DEPENDENCY_MS) {
+  else if (
+    !discarded &&
+    fullRun &&
+    data?.status === 'missing-dependency' &&
+    nowMs - data.updated.getTime() >= DEPENDENCY_MS
+  ) {
     plan.targets.push({ do: 'reinstall', target, message: data.message });
     plan.lanes.add('install');
   }

@@ -3,10 +3,11 @@
 
 import type { CommandEntry, CommandGroup, CommandSpec } from './command.ts';
 import { COMPLETION, HELP, VERSION } from './tree/about.ts';
-import { AUDIT, HISTORY, JOBS, LOG_LEVEL, PRUNE, RECONCILE, RELOAD, RETRY, TOP } from './tree/administration.ts';
+import { AUDIT, HISTORY, JOBS, LOG_LEVEL, PRUNE, RECONCILE, RELOAD, TOP } from './tree/administration.ts';
 import { DATASETS, UPLOAD, WATCH } from './tree/datasets.ts';
 import { ACCESS, CONFIG_GROUP, DOCTOR, MIGRATE, MIGRATE_TARGET, QUERY, TOKEN } from './tree/machine.ts';
 import { CANCEL, PAUSE, RESUME } from './tree/pauses.ts';
+import { DISCARD, PROBLEMS, RETRY } from './tree/problems.ts';
 import { PLUGIN, SERVE, UP } from './tree/servers.ts';
 
 export interface CommandSection {
@@ -23,7 +24,9 @@ export const SECTIONS: readonly CommandSection[] = [
     commands: {
       top: TOP,
       jobs: JOBS,
+      problems: PROBLEMS,
       retry: RETRY,
+      discard: DISCARD,
       cancel: CANCEL,
       history: HISTORY,
       pause: PAUSE,

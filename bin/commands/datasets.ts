@@ -1,4 +1,4 @@
-// `longshore datasets list`, `show`, `download`, `revise`, `delete`, `undelete` and `share`.
+// `longshore datasets list`, `show`, `download`, `revise`, `delete`, `undelete`, `retry` and `share`.
 
 import { basename } from 'node:path';
 import { systemClock } from '../../engine/runtime/time.ts';
@@ -11,7 +11,7 @@ import { checkInputs, readDetails, showProgress, showUpload } from '../cli/clien
 import { type Command, type CommandIo, EXIT, type ExitCode, UsageError } from '../cli/command.ts';
 import { listing, table } from '../cli/terminal/table.ts';
 import { jsonDocument, jsonLine, oneLine } from '../cli/terminal/text.ts';
-import { DELETE, DOWNLOAD, LIST, REVISE, SHARE, SHOW, UNDELETE } from '../cli/tree/datasets.ts';
+import { DELETE, DOWNLOAD, LIST, RETRY, REVISE, SHARE, SHOW, UNDELETE } from '../cli/tree/datasets.ts';
 
 export const list: Command = implement(LIST, async ({ values }, io) => {
   const query = {
@@ -63,6 +63,11 @@ export const remove: Command = implement(DELETE, async ({ values, args: { id } }
 export const undelete: Command = implement(UNDELETE, async ({ values, args: { id } }, io) => {
   await (await openClient(values, io)).undelete(id, io.signal);
   return done(id, 'undeleted', values, io);
+});
+
+export const retry: Command = implement(RETRY, async ({ values, args: { id } }, io) => {
+  await (await openClient(values, io)).retry(id, io.signal);
+  return done(id, 'is repeated', values, io);
 });
 
 export const share: Command = implement(SHARE, async ({ values, args: { id } }, io) => {

@@ -6,8 +6,8 @@ import type { JobsReport, ReportedJob } from '../cli/client/admin-client.ts';
 import { openAdminClient } from '../cli/client/client-options.ts';
 import { type Command, type CommandIo, EXIT, UsageError } from '../cli/command.ts';
 import { table } from '../cli/terminal/table.ts';
-import { duration, jsonDocument, jsonLine } from '../cli/terminal/text.ts';
-import { JOBS, RETRY } from '../cli/tree/administration.ts';
+import { duration, jsonDocument } from '../cli/terminal/text.ts';
+import { JOBS } from '../cli/tree/administration.ts';
 
 /** The maximum that the server returns at once. To see more dead jobs than this, filter by lane. */
 const LIMIT = 1_000;
@@ -52,14 +52,6 @@ function describe({ lanes, results }: JobsReport, { outTerminal }: Pick<CommandI
 
 const row = ({ id, lane, state, datasetId, owner, created, attempts, message }: ReportedJob) =>
   [id, lane, state, datasetId, owner, created, attempts, message ?? ''] as const;
-
-/** `longshore retry ID`: retries a delayed or dead job. */
-export const retry: Command = implement(RETRY, async ({ values, args: { job } }, io) => {
-  const id = jobId(job);
-  const retried = await (await openAdminClient(values, io)).retry(id, io.signal);
-  io.out(values.json ? jsonLine(retried) : `job ${retried.id} ${retried.state}\n`);
-  return EXIT.ok;
-});
 
 export function jobId(text: string): number {
   const id = Number(text);

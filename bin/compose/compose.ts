@@ -4,6 +4,7 @@
 import { join } from 'node:path';
 import { ClearFailed } from '../../actors/daemons/clear-failed.ts';
 import { Daemons } from '../../actors/daemons/daemons.ts';
+import { SecondChance } from '../../actors/daemons/second-chance.ts';
 import { tellSites } from '../../actors/daemons/site-grants.ts';
 import { auditRetention, historyRetention } from '../../actors/daemons/sweeps.ts';
 import { datasetMetrics } from '../../actors/jobs/queue-metrics.ts';
@@ -99,6 +100,7 @@ export async function compose(
   parts.live.daemonIntervals.watch((intervals) => daemons.changeIntervals(intervals));
 
   const failedInstalls = new ClearFailed({ ...core, clock, log });
+  const secondChances = new SecondChance({ ...core, clock, log });
 
   let ready = false;
   let statuses: () => readonly ChildStatus[] = () => [];
@@ -164,7 +166,7 @@ export async function compose(
     types,
     {
       ...{ breakers, daemons, failedInstalls, settings: parts.settings, intervals: parts.live.daemonIntervals },
-      ...{ pauses: inForce, pausable, history },
+      ...{ pauses: inForce, pausable, history, secondChances },
     },
     [...pluginChecks(data.plugins, breakers), partsCheck(() => statuses())],
     auth,

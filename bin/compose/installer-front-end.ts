@@ -9,6 +9,7 @@ import { PostgresAuditLog } from '../../engine/adapters/datasets/audit-postgres.
 import { PluginHttp } from '../../engine/adapters/plugins/plugin-http.ts';
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { Grants } from '../../engine/ports/access-requests.ts';
+import type { SecondChances } from '../../engine/ports/problems.ts';
 import type { FailedInstalls, ProcessSettings } from '../../engine/ports/process-control.ts';
 import { formatDuration } from '../../engine/runtime/duration.ts';
 import { transient } from '../../engine/runtime/failure.ts';
@@ -29,6 +30,7 @@ interface InstallerActors {
   readonly breakers: PluginBreakers;
   readonly daemons: Pick<Daemons, 'reconciler' | 'pruner'>;
   readonly failedInstalls: FailedInstalls;
+  readonly secondChances: SecondChances;
   readonly settings: ProcessSettings;
   readonly pauses: Pick<PausesInForce, 'all'>;
   readonly pausable: PausableNames;
@@ -68,6 +70,7 @@ export function installerFrontEnd(
         reconciler: actors.daemons.reconciler,
         pruner: actors.daemons.pruner,
         failedInstalls: actors.failedInstalls,
+        secondChances: actors.secondChances,
         pausable: actors.pausable,
         history: actors.history,
         processSettings: actors.settings,

@@ -21,6 +21,7 @@ import { PostgresJobCancels } from '../../engine/adapters/jobs/job-cancels-postg
 import { PostgresJobHistory } from '../../engine/adapters/jobs/job-history-postgres.ts';
 import { PostgresJobs } from '../../engine/adapters/jobs/jobs-postgres.ts';
 import { PostgresPauses } from '../../engine/adapters/jobs/pauses-postgres.ts';
+import { PostgresProblems } from '../../engine/adapters/jobs/problems-postgres.ts';
 import { cacheMigrations, migrate } from '../../engine/adapters/migrations/migrations.ts';
 import { PostgresLeases } from '../../engine/adapters/postgres/leases-postgres.ts';
 import type { TargetDatabase } from '../../engine/adapters/postgres/located-postgres.ts';
@@ -76,6 +77,7 @@ export interface Core {
   readonly jobAdmin: PostgresJobAdmin;
   readonly jobHistory: PostgresJobHistory;
   readonly pauses: PostgresPauses;
+  readonly problems: PostgresProblems;
   readonly cancels: PostgresJobCancels;
   readonly leases: PostgresLeases;
   readonly events: EventLog;
@@ -170,6 +172,7 @@ export async function openCore(
     jobAdmin: new PostgresJobAdmin(db),
     jobHistory,
     pauses: new PostgresPauses(db, instance),
+    problems: new PostgresProblems(db),
     cancels: new PostgresJobCancels(db, instance),
     leases: new PostgresLeases(db, instance),
     events,

@@ -56,7 +56,10 @@ export interface ProblemFilter {
   readonly before?: Date;
 }
 
-/** Where a page of a listing ends. `until`: what failed after the first page was read is not in the listing. */
+/**
+ * Where a page of a listing ends. `until`: what failed after the first page was read is not in the listing. Times are whole
+ * microseconds since 1970.
+ */
 export interface ProblemPlace {
   readonly until: string;
   readonly since: string;
@@ -90,8 +93,12 @@ export const PROBLEM_SKIPS = [
   'delayed',
   /** The files of the upload are gone, so there is nothing to retry. */
   'files-gone',
+  /** The install target is disabled or unknown. */
   'target-disabled',
+  /** The install target does not answer. */
   'target-away',
+  /** It could not be dealt with; the log says why. */
+  'error',
 ] as const;
 export type ProblemSkip = (typeof PROBLEM_SKIPS)[number];
 
@@ -139,4 +146,36 @@ export type OwnerRetry = 'done' | 'asked-before' | 'not-failed' | 'not-theirs' |
 export interface OwnerRetries {
   /** Queues the failed upload or import of a live dataset once more, once until an administrator retries it. */
   retryOnce(dataset: DatasetId, eventId: number, signal: AbortSignal): Promise<OwnerRetry>;
+}
+
+/** All problems that match, the oldest first, up to `limit`. */
+export interface ProblemOrder {
+  readonly filter: ProblemFilter;
+  /** Where an earlier order with the same filter ended. */
+  readonly after?: ProblemPlace;
+  readonly limit: number;
+}
+
+interface ProblemTally {
+  readonly lane: LaneName;
+  readonly problems: number;
+  /** How many were retried or discarded. */
+  readonly done: number;
+  readonly skipped: Readonly<Partial<Record<ProblemSkip, number>>>;
+}
+
+export interface ProblemReport {
+  /** Lanes without a problem are absent. */
+  readonly lanes: readonly ProblemTally[];
+  /** Where the next order begins; undefined when there are no more. */
+  readonly next: ProblemPlace | undefined;
+}
+
+/**
+ * Follows the orders of operators, batch by batch. Each batch is one transaction, so an order that was interrupted has done
+ * whole batches, and can be repeated.
+ */
+export interface SecondChances {
+  retry(order: ProblemOrder, signal: AbortSignal): Promise<ProblemReport>;
+  discard(order: ProblemOrder, note: DiscardNote, signal: AbortSignal): Promise<ProblemReport>;
 }

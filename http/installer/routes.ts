@@ -12,6 +12,7 @@ import type { JobHistory } from '../../engine/ports/job-history.ts';
 import type { JobAdmin, Jobs } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { PauseKind, Pauses } from '../../engine/ports/pauses.ts';
+import type { OwnerRetries, Problems, SecondChances } from '../../engine/ports/problems.ts';
 import type {
   FailedInstalls,
   ProcessSettings,
@@ -31,6 +32,8 @@ import { jobRetryRoute, jobsReportRoute } from './admin/jobs.ts';
 import { type HistorySource, metricsHistoryRoute } from './admin/metrics-history.ts';
 import { objectListingRoute } from './admin/object-listing.ts';
 import { pauseRoutes } from './admin/pauses.ts';
+import { problemOrderRoutes } from './admin/problem-orders.ts';
+import { problemRoutes } from './admin/problems.ts';
 import { processSettingsRoutes } from './admin/process-settings.ts';
 import { proxyUploadRoute } from './admin/proxy-upload.ts';
 import { purgeDatasetRoute } from './admin/purge-dataset.ts';
@@ -44,6 +47,7 @@ import { communityRoute, listRoute } from './listings.ts';
 import { DetailsCheck } from './metadata/details-check.ts';
 import { PatchCheck } from './metadata/patch-check.ts';
 import { patchRoute } from './patch.ts';
+import { retryRoute } from './retry.ts';
 import {
   pluginsRoute,
   type SelfMetaOptions,
@@ -86,6 +90,8 @@ export interface InstallerOptions extends Omit<IntakeOptions, 'settings' | 'stor
   /** Names of what can be paused, by kind. */
   readonly pausable: Readonly<Record<PauseKind, readonly string[]>>;
   readonly failedInstalls: FailedInstalls;
+  readonly problems: Omit<Problems, 'retry' | 'discard'> & OwnerRetries;
+  readonly secondChances: SecondChances;
   /** Of the process that answers. */
   readonly history: HistorySource;
   /** Of the process that answers. */
@@ -119,6 +125,7 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
       retentionMs: options.settings.retentionMs,
       quotaBytes: options.settings.userMaxStorageBytes,
     }),
+    retryRoute(options),
     ...shareRoutes({ ...options, autoAcceptShares: options.settings.autoAcceptShares }),
     shareOffersRoute(options),
     selfMetaRoute({ ...options, ...options.settings }),
@@ -145,6 +152,8 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
     ...pruneRoutes(options),
     ...processSettingsRoutes(options),
     ...pauseRoutes(options),
+    ...problemRoutes(options),
+    ...problemOrderRoutes(options),
     metricsHistoryRoute(options),
   ];
 }

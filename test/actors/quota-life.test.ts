@@ -11,6 +11,7 @@ import { PostgresJobAdmin } from '../../engine/adapters/jobs/job-admin-postgres.
 import { PostgresJobCancels } from '../../engine/adapters/jobs/job-cancels-postgres.ts';
 import { PostgresJobHistory } from '../../engine/adapters/jobs/job-history-postgres.ts';
 import { PostgresPauses } from '../../engine/adapters/jobs/pauses-postgres.ts';
+import { PostgresProblems } from '../../engine/adapters/jobs/problems-postgres.ts';
 import { RemoteHttp } from '../../engine/adapters/remote/remote-http.ts';
 import { PostgresStoredBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
@@ -24,7 +25,7 @@ import { FakeFailedInstalls } from '../fakes/fake-failed-installs.ts';
 import { FakeProcessSettings } from '../fakes/fake-process-settings.ts';
 import { PRUNER_REPORT, RECONCILER_REPORT } from '../fixtures/daemon-reports.ts';
 import { INSTALL_TARGETS, soundDetails } from '../http/installer/installation.ts';
-import { detailsPart, type FormPart, form, listen } from '../http/installer/installer-app.ts';
+import { detailsPart, type FormPart, form, listen, NO_CHANCES } from '../http/installer/installer-app.ts';
 import { revisionPart } from '../http/installer/revisions.ts';
 import { callAs } from '../http/numbered-callers.ts';
 import { SeededRandom } from '../simulation/random.ts';
@@ -72,6 +73,8 @@ async function serve(): Promise<string> {
     pausable: { lane: [], plugin: [], target: [] },
     history: new MetricsHistory(),
     failedInstalls: new FakeFailedInstalls(),
+    problems: new PostgresProblems(db),
+    secondChances: NO_CHANCES,
     processSettings: new FakeProcessSettings(),
     sites: [],
     accounts: new PostgresAccounts(db),

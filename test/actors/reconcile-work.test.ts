@@ -252,6 +252,8 @@ t.test('targets', async (t) => {
     ]);
     t.strictSame(one(state(DAY), { record }), []);
     t.strictSame(one(state(DAY - 1), { record, fullRun: true }), []);
+    const targets = [{ ...target(PLASMO, state(DAY)), discarded: true }, target(TOXO, control())];
+    t.strictSame(decide({ targets, record, fullRun: true }), [], 'an operator has discarded it');
   });
 
   t.test('the mirror follows a final answer, and is left alone while an install is under way', async (t) => {

@@ -1,7 +1,7 @@
 // Problems in memory: what the job table and the catalog say has failed.
 
 import { typeKey } from '../../engine/model/data-types.ts';
-import type { LANES } from '../../engine/model/event.ts';
+import type { LaneName } from '../../engine/model/event.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { InstallRecord } from '../../engine/ports/catalog.ts';
 import type {
@@ -40,15 +40,15 @@ export class FakeProblems implements Problems, OwnerRetries {
 
   page: Problems['page'] = async (filter, { limit, after }, signal) => {
     signal.throwIfAborted();
-    const until = after?.until ?? new Date(this.#table.clock.now()).toISOString();
+    const until = after?.until ?? microsOf(new Date(this.#table.clock.now()));
     const behind = ({ since, id }: Problem): boolean =>
-      !after || orderOf(since, id) > orderOf(new Date(after.since), after.id);
+      !after || orderOf(since, id) > orderOf(momentAt(after.since), after.id);
     const found = this.#matching(filter)
-      .filter((one) => behind(one) && one.since <= new Date(until))
+      .filter((one) => behind(one) && one.since <= momentAt(until))
       .sort((a, b) => (orderOf(a.since, a.id) < orderOf(b.since, b.id) ? -1 : 1));
     const problems = found.slice(0, limit);
     const last = problems.at(-1);
-    const next = last && found.length > limit ? { until, since: last.since.toISOString(), id: last.id } : undefined;
+    const next = last && found.length > limit ? { until, since: microsOf(last.since), id: last.id } : undefined;
     return { problems, next };
   };
 
@@ -228,12 +228,14 @@ export class FakeProblems implements Problems, OwnerRetries {
 }
 
 const idOf = ({ lane, dataset, target }: ProblemKey): string => [lane, dataset, ...(target ? [target] : [])].join(':');
+const microsOf = (moment: Date): string => String(moment.getTime() * 1_000);
+const momentAt = (micros: string): Date => new Date(Number(micros) / 1_000);
 const orderOf = (since: Date, id: string): string => `${since.toISOString()} ${id}`;
 const typeOf = ({ metadata }: FakeDataset): string => typeKey(metadata.type);
-const laneOf = ({ kind }: InstallRecord) => (kind === 'data' ? 'install' : 'updateMeta');
+const laneOf = ({ kind }: InstallRecord): 'install' | 'updateMeta' => (kind === 'data' ? 'install' : 'updateMeta');
 const isStuck = ({ status }: InstallRecord): boolean =>
   status === 'failed-installation' || status === 'missing-dependency';
-const isFailed = ({ upload, import: imported }: FakeDataset, lane: (typeof LANES)[number]): boolean =>
+const isFailed = ({ upload, import: imported }: FakeDataset, lane: LaneName): boolean =>
   (lane === 'upload' && upload.status === 'failed') || (lane === 'import' && imported.status === 'failed');
 
 /** As the database's function `problem_cause`. */

@@ -4,6 +4,7 @@ import type { LaneName } from '../../../engine/model/event.ts';
 import type { LogLevel } from '../../../engine/model/log-level.ts';
 import type { JobState } from '../../../engine/ports/jobs.ts';
 import type { PauseKind, PausePlace } from '../../../engine/ports/pauses.ts';
+import type { ProblemState } from '../../../engine/ports/problems.ts';
 import type { LevelChange, ReloadReport } from '../../../engine/ports/process-control.ts';
 import { bodyOf, callApi, withDeadline } from './api-call.ts';
 
@@ -101,6 +102,47 @@ export interface ReportedPause {
   readonly until?: string;
 }
 
+export interface ReportedProblem {
+  readonly id: string;
+  readonly lane: LaneName;
+  readonly state: ProblemState;
+  readonly datasetId: string;
+  readonly owner: string;
+  readonly type?: string;
+  readonly installTarget?: string;
+  readonly message: string;
+  readonly cause: string;
+  readonly since: string;
+}
+
+export interface ReportedCause {
+  readonly cause: string;
+  readonly lane: LaneName;
+  readonly state: ProblemState;
+  readonly count: number;
+  readonly oldest: string;
+  readonly newest: string;
+  readonly example: { readonly id: string; readonly message: string };
+}
+
+/** What an order did, or with `dryRun` would do. */
+export interface HandledProblems {
+  readonly dryRun: boolean;
+  readonly problems: number;
+  readonly done: number;
+  readonly lanes: readonly {
+    readonly lane: LaneName;
+    readonly problems: number;
+    readonly done: number;
+    /** By reason. */
+    readonly skipped: Readonly<Record<string, number>>;
+  }[];
+  readonly next?: string;
+}
+
+/** As in the query of the API. */
+export type ProblemQuery = Readonly<Record<string, string>>;
+
 interface JobsQuery {
   readonly lane?: string;
   readonly state?: string;
@@ -185,6 +227,23 @@ export class AdminClient {
     const query = new URLSearchParams({ ...asked, limit: String(limit) });
     const path = `/admin/datasets/${encodeURIComponent(dataset)}/history?${query}`;
     return (await this.#call('GET', path, signal)) as DatasetHistoryPage;
+  }
+
+  async problems(
+    query: ProblemQuery,
+    signal: AbortSignal,
+  ): Promise<{ readonly results: readonly ReportedProblem[]; readonly next?: string }> {
+    const path = `/admin/problems?${new URLSearchParams(query)}`;
+    return (await this.#call('GET', path, signal)) as { results: readonly ReportedProblem[]; next?: string };
+  }
+
+  async problemCauses(query: ProblemQuery, signal: AbortSignal): Promise<readonly ReportedCause[]> {
+    const path = `/admin/problems/causes?${new URLSearchParams(query)}`;
+    return ((await this.#call('GET', path, signal)) as { results: readonly ReportedCause[] }).results;
+  }
+
+  async problemOrder(name: string, order: object, signal: AbortSignal): Promise<HandledProblems> {
+    return (await this.#call('POST', `/admin/problems/${name}`, signal, order)) as HandledProblems;
   }
 
   async pauses(signal: AbortSignal): Promise<readonly ReportedPause[]> {

@@ -77,6 +77,10 @@ export class InstallerClient {
     await bodyOf(await this.#call(`${pathOf(dataset)}/undelete`, { method: 'POST' }, withDeadline(signal)));
   }
 
+  async retry(dataset: string, signal: AbortSignal): Promise<void> {
+    await bodyOf(await this.#call(`${pathOf(dataset)}/retry`, { method: 'POST' }, withDeadline(signal)));
+  }
+
   /** Offers the dataset to another user, or revokes the offer. */
   async offer(dataset: string, user: string, action: 'grant' | 'revoke', signal: AbortSignal): Promise<void> {
     const path = `${pathOf(dataset)}/shares/${encodeURIComponent(user)}/offer`;

@@ -2,8 +2,8 @@
 
 import { parseAddress, parseAddressCsv } from '../../../config/address.ts';
 import { UsageError } from '../command.ts';
+import type { Questions } from '../terminal/questions.ts';
 import type { INIT_OPTIONS } from '../tree/config-init.ts';
-import type { Questions } from './questions.ts';
 
 /** Those that were given. */
 export type InitValues = {

@@ -18,8 +18,8 @@ import { writeWhole } from '../../../engine/runtime/files.ts';
 import { programArgv } from '../../../engine/runtime/program-files.ts';
 import { newKeyPair } from '../../../http/kernel/auth/local-issuer.ts';
 import { type CommandIo, ConfigurationError, UsageError } from '../command.ts';
+import { Questions } from '../terminal/questions.ts';
 import { type Answers, answersFrom, askAll, GIVEN_SECRETS, type InitValues } from './answers.ts';
-import { Questions } from './questions.ts';
 import { configText, databaseSql, hosted, PRIVATE_KEY, PUBLIC_KEY, SECRETS, SITE_BUILD, SITES } from './template.ts';
 
 export interface Written {

@@ -45,14 +45,6 @@ export const JOBS = command({
   load: async () => (await import('../../commands/jobs.ts')).jobs,
 });
 
-export const RETRY = command({
-  summary: 'retry a delayed or dead job',
-  arguments: { job: { what: "the job's id, as 'longshore jobs' lists it" } },
-  options: ADMIN_OPTIONS,
-  examples: [{ run: 'retry 17', what: 'runs job 17 as soon as a worker is free' }],
-  load: async () => (await import('../../commands/jobs.ts')).retry,
-});
-
 export const HISTORY = command({
   summary: 'show the life of a dataset: what was tried, how it ended, what scripts printed',
   description: [

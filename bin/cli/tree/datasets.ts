@@ -166,6 +166,14 @@ export const UNDELETE = command({
   load: async () => (await import('../../commands/datasets.ts')).undelete,
 });
 
+export const RETRY = command({
+  summary: 'repeat an upload or import that failed through no fault of yours, once',
+  arguments: ID,
+  options: CLIENT_OPTIONS,
+  examples: [{ run: 'datasets retry 0VbfWYbontYX1Se4', what: 'repeats the step that failed' }],
+  load: async () => (await import('../../commands/datasets.ts')).retry,
+});
+
 export const SHARE = command({
   summary: 'offer a dataset to another user, or withdraw the offer',
   arguments: ID,
@@ -182,7 +190,7 @@ export const SHARE = command({
 });
 
 export const DATASETS = {
-  summary: 'list, show, download, revise, delete or share datasets',
+  summary: 'list, show, download, revise, delete, retry or share datasets',
   commands: {
     list: LIST,
     show: SHOW,
@@ -190,6 +198,7 @@ export const DATASETS = {
     revise: REVISE,
     delete: DELETE,
     undelete: UNDELETE,
+    retry: RETRY,
     share: SHARE,
   },
 } as const;

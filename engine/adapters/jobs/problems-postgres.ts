@@ -88,12 +88,12 @@ export class PostgresProblems implements Problems, OwnerRetries {
   page: Problems['page'] = async (filter, { limit, after }, signal) => {
     signal.throwIfAborted();
     const values = new SqlParameters();
-    const until = `coalesce(${values.add(after?.until ?? null, 'timestamptz')}, now())`;
+    const until = after ? momentAt(after.until, values) : 'now()';
     const conditions = [...conditionsOf(filter, values), `since <= ${until}`, ...beyond(after, values)];
     const rows = await this.#db.query<ProblemRow>(
       boundedPage(`
         select id, lane, dataset_id, target_id, owner_id::text as owner, type, state, left(message, ${SHOWN}) as message, cause,
-          since, since::text as position, ${until}::text as until
+          since, ${microsOf('since')} as position, ${microsOf(until)} as until
         from problem where ${conditions.join(' and ')} order by since, id limit ${values.add(limit, 'bigint')}`),
       values.values,
     );
@@ -222,7 +222,12 @@ function conditionsOf(filter: ProblemFilter, values: SqlParameters): readonly st
 const typeIs = (types: string): string => `(type = any(${types}) or split_part(type, ':', 1) = any(${types}))`;
 
 const beyond = (after: ProblemPlace | undefined, values: SqlParameters): readonly string[] =>
-  after ? [`(since, id) > (${values.add(after.since, 'timestamptz')}, ${values.add(after.id, 'text')})`] : [];
+  after ? [`(since, id) > (${momentAt(after.since, values)}, ${values.add(after.id, 'text')})`] : [];
+
+/** As text, because the driver reads large integers as text anyway. */
+const microsOf = (moment: string): string => `(extract(epoch from ${moment}) * 1000000)::bigint::text`;
+const momentAt = (micros: string, values: SqlParameters): string =>
+  `(timestamptz 'epoch' + ${values.add(micros, 'bigint')} * interval '1 microsecond')`;
 
 const placeOf = ({ until, position, id }: ProblemRow): ProblemPlace => ({ until, since: position, id });
 

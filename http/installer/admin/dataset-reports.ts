@@ -4,6 +4,7 @@
 
 import type { Static } from 'typebox';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
+import { LANES } from '../../../engine/model/event.ts';
 import { parseDatasetId } from '../../../engine/model/ids.ts';
 import { isDeleted } from '../../../engine/model/status.ts';
 import type { DatasetRecord, ObjectVersion } from '../../../engine/ports/catalog.ts';
@@ -14,6 +15,7 @@ import type {
   ReportedDataset,
   ReportFilter,
 } from '../../../engine/ports/dataset-queries.ts';
+import type { Discard, Problems } from '../../../engine/ports/problems.ts';
 import { Items } from '../../../engine/runtime/items.ts';
 import { jsonReport } from '../../kernel/answers/json-text.ts';
 import { quote } from '../../kernel/input/describe.ts';
@@ -92,6 +94,19 @@ const InternalDetails = Type.Named('InternalDetails', {
       },
     ),
   ),
+  discarded: Type.Optional(
+    Type.Array(
+      Type.Object({
+        lane: Type.Enum([...LANES]),
+        installTarget: Type.Optional(Type.String()),
+        at: Datetime,
+        by: Type.String({ description: '`Admin-Token`, or the operator, such as `user 42`' }),
+        reason: Type.String(),
+        message: Type.String({ description: 'The failure that was discarded' }),
+      }),
+      { description: 'Failures that operators have discarded, newest first' },
+    ),
+  ),
   uploadFiles: Type.Optional(Type.Array(Type.String())),
   installFiles: Type.Optional(Type.Array(Type.String())),
 });
@@ -120,6 +135,7 @@ function allDatasetsEntry(dataset: DatasetRecord, dataTypes: DataTypes, versionN
 function internalDetails(
   dataset: ReportedDataset,
   files: Pick<DatasetFiles, 'upload' | 'install'>,
+  discards: readonly Discard[],
   dataTypes: DataTypes,
 ): InternalDetails {
   const { metadata, sync } = dataset;
@@ -143,10 +159,17 @@ function internalDetails(
       dataUpdateTime: timeOf(sync.data),
       metaUpdateTime: timeOf(sync.meta),
     },
+    ...(discards.length > 0 ? { discarded: discards.map(discardView) } : {}),
     uploadFiles: files.upload.map(({ name }) => name),
     installFiles: files.install.map(({ name }) => name),
   };
 }
+
+const discardView = ({ lane, target, at, by, reason, message }: Discard) => ({
+  lane,
+  ...(target === undefined ? {} : { installTarget: target }),
+  ...{ at: at.toISOString(), by, reason, message },
+});
 
 const timeOf = (version: ObjectVersion | undefined): string => (version?.modified ?? NEVER).toISOString();
 
@@ -211,10 +234,11 @@ const filterOf = (query: Query): ReportFilter => ({
 interface DatasetReportOptions {
   readonly reports: Pick<DatasetReports, 'find'>;
   readonly queries: Pick<DatasetQueries, 'files'>;
+  readonly problems: Pick<Problems, 'discards'>;
   readonly dataTypes: DataTypes;
 }
 
-export function datasetReportRoute({ reports, queries, dataTypes }: DatasetReportOptions): Route {
+export function datasetReportRoute({ reports, queries, problems, dataTypes }: DatasetReportOptions): Route {
   return {
     method: 'GET',
     path: '/admin/reports/datasets/:id',
@@ -233,7 +257,8 @@ export function datasetReportRoute({ reports, queries, dataTypes }: DatasetRepor
       const dataset = await reports.find(id, context.signal);
       if (!dataset) throw noDataset(id);
       const files = await queries.files(id, context.signal);
-      const details: InternalDetails = internalDetails(dataset, files, dataTypes);
+      const discards = await problems.discards(id, context.signal);
+      const details: InternalDetails = internalDetails(dataset, files, discards, dataTypes);
       await context.json(200, details);
     },
   };

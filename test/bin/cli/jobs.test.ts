@@ -2,7 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ApiError, type Command, EXIT, UsageError } from '../../../bin/cli/command.ts';
-import { jobs, retry } from '../../../bin/commands/jobs.ts';
+import { jobs } from '../../../bin/commands/jobs.ts';
+import { retry } from '../../../bin/commands/problems.ts';
 import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
 import type { JobOutcome } from '../../../engine/ports/jobs.ts';
 import { jobRetryRoute, jobsReportRoute } from '../../../http/installer/admin/jobs.ts';
@@ -139,8 +140,7 @@ t.test('a wrong call is a usage error that names what is wrong', async (t) => {
     [jobs, ['dead'], /^'dead' is not expected here$/],
     [jobs, ['--server', 'http://x'], /^--server needs --admin-token T/],
     [jobs, ['--user', '7'], /'--user'/],
-    [retry, [], /^JOB is required: the job's id, as 'longshore jobs' lists it$/],
-    [retry, ['1', '2'], /^'2' is not expected here$/],
+    [retry, [], /^name problems, narrow the selection with options such as --cause, or retry --all$/],
     [retry, ['0'], /^'0' is not a job ID/],
     [retry, ['1/../2'], /^'1\/..\/2' is not a job ID/],
     [retry, ['9007199254740993'], /^'9007199254740993' is not a job ID/],

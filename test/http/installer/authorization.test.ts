@@ -42,7 +42,7 @@ type Role = keyof typeof ROLES;
 const ROLE_NAMES = Object.keys(ROLES) as Role[];
 
 /** `in` = answered with what was asked for. */
-type Verdict = 'in' | 401 | 403 | 404 | 410;
+type Verdict = 'in' | 401 | 403 | 404 | 409 | 410;
 type Row = Readonly<Record<Role, Verdict>>;
 /** One verdict for a route without a dataset, else one for each kind of dataset. */
 type Rule = { readonly any: Row } | Readonly<Record<Kind, Row>>;
@@ -71,11 +71,11 @@ const SEE_FILES: Rule = {
 };
 /** The contract has no 410 for the archives. */
 const SEE_ARCHIVES: Rule = { ...SEE_FILES, private: row(401, [403, 404, 404, 404, 'in', 'in', 'in']) };
-const OWNER: Rule = {
+const OWNER = {
   private: row(401, [401, 403, 404, 404, 403, 'in', 401]),
   public: row(401, [401, 403, 403, 403, 403, 'in', 401]),
   missing: row(401, [401, 403, 404, 404, 404, 404, 401]),
-};
+} satisfies Rule;
 const OWNER_OF_FILES: Rule = { ...OWNER, private: row(401, [401, 403, 404, 410, 403, 'in', 401]) };
 const OWNER_OR_ADMIN: Rule = {
   private: row(401, [403, 403, 404, 404, 403, 'in', 'in']),
@@ -103,6 +103,12 @@ const TABLE: Readonly<Record<string, Rule>> = {
   patchDataset: OWNER,
   deleteDataset: OWNER_OR_ADMIN,
   undeleteDataset: UNDELETE,
+  // Nothing of these datasets has failed.
+  retryDataset: {
+    ...OWNER,
+    private: { ...OWNER.private, owner: 409 },
+    public: { ...OWNER.public, owner: 409 },
+  },
   putShareOffer: OWNER_OR_ADMIN,
   putShareReceipt: RECIPIENT_OR_ADMIN,
   listShareOffers: USERS,
@@ -149,6 +155,10 @@ const TABLE: Readonly<Record<string, Rule>> = {
   listPauses: ADMINS,
   pause: ADMINS,
   resume: ADMINS,
+  listProblems: ADMINS,
+  listProblemCauses: ADMINS,
+  retryProblems: ADMINS,
+  discardProblems: ADMINS,
 };
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -174,6 +184,8 @@ const SENT: Readonly<Record<string, (dataset: string) => Sent>> = {
   putVariablePropertyFile: () => file('text/tab-separated-values'),
   clearFailedInstalls: () => json({ all: true }),
   pause: () => json({}),
+  retryProblems: () => json({ all: true }),
+  discardProblems: () => json({ all: true, reason: 'r' }),
   cancelJob: () => json({}),
   purgeDataset: (dataset) => ({ headers: JSON_TYPE, body: `{"userId":${owner},"datasetId":"${dataset}"}` }),
 };

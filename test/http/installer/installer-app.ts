@@ -12,6 +12,7 @@ import { PostgresJobAdmin } from '../../../engine/adapters/jobs/job-admin-postgr
 import { PostgresJobCancels } from '../../../engine/adapters/jobs/job-cancels-postgres.ts';
 import { PostgresJobHistory } from '../../../engine/adapters/jobs/job-history-postgres.ts';
 import { PostgresPauses } from '../../../engine/adapters/jobs/pauses-postgres.ts';
+import { PostgresProblems } from '../../../engine/adapters/jobs/problems-postgres.ts';
 import type { Postgres } from '../../../engine/adapters/postgres/postgres.ts';
 import { CountedStore } from '../../../engine/adapters/uploads/counted-store.ts';
 import { PostgresStoredBytes } from '../../../engine/adapters/uploads/stored-bytes-postgres.ts';
@@ -67,6 +68,8 @@ export interface AppOptions {
   /** Default: there is no dataset access service. */
   readonly grants?: InstallerOptions['grants'];
   readonly processSettings?: InstallerOptions['processSettings'];
+  /** Default: nothing is ever done. */
+  readonly secondChances?: InstallerOptions['secondChances'];
 }
 
 export interface App {
@@ -95,6 +98,11 @@ export const PAUSABLE: InstallerOptions['pausable'] = {
   target: ['AlphaDB', 'BetaDB'],
 };
 
+export const NO_CHANCES: InstallerOptions['secondChances'] = {
+  retry: async () => ({ lanes: [], next: undefined }),
+  discard: async () => ({ lanes: [], next: undefined }),
+};
+
 export async function installerApp(t: Teardown, db: Postgres, options: AppOptions = {}): Promise<App> {
   const store = new FakeObjectStore(options.now ?? Date.now);
   const postgres = new PostgresUploads(db, { instance: 1 });
@@ -112,6 +120,7 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
   };
   const accounts = new PostgresAccounts(db);
   const queries = new PostgresDatasetQueries(db);
+  const problems = new PostgresProblems(db);
   let events = 0;
   const kept = new PostgresStoredBytes(anotherPool(t, db), 1);
   const { userMaxStorageBytes: quotaBytes } = { ...settings, ...options.settings };
@@ -130,6 +139,8 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     pausable: PAUSABLE,
     history: new MetricsHistory(),
     failedInstalls: new FakeFailedInstalls(),
+    problems,
+    secondChances: options.secondChances ?? NO_CHANCES,
     processSettings: options.processSettings ?? new FakeProcessSettings(),
     sites: [],
     accounts,

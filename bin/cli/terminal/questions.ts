@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { aborted } from '../../../engine/runtime/failure.ts';
-import type { Keyboard } from '../terminal/terminal.ts';
+import type { Keyboard } from './terminal.ts';
 
 interface Question {
   readonly text: string;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Questions } from '../../../../bin/cli/config-init/questions.ts';
+import { Questions } from '../../../../bin/cli/terminal/questions.ts';
 import { FakeKeyboard } from '../../../fakes/fake-keyboard.ts';
 
 function setup(signal = new AbortController().signal) {

@@ -1,0 +1,134 @@
+// Retries or discards problems on an administrator's order: one by one, or all that match a filter. Each batch of the listing
+// is one transaction. Installs have a status on their target, so each of those is cleared under its dataset's lease.
+
+import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
+import type {
+  DiscardNote,
+  Problem,
+  ProblemOrder,
+  ProblemOutcome,
+  ProblemReport,
+  ProblemSkip,
+  Problems,
+  SecondChances,
+} from '../../engine/ports/problems.ts';
+import { kindOf } from '../../engine/runtime/failure.ts';
+import { inParallel } from '../dataset/site-targets.ts';
+import { type ClearPorts, clearDataset } from './clear-dataset.ts';
+
+interface SecondChancePorts extends ClearPorts {
+  readonly problems: Pick<Problems, 'page' | 'retry' | 'discard'>;
+}
+
+const BATCH = 200;
+/** Each asks a control database. */
+const DATASETS_AT_ONCE = 4;
+
+type Outcomes = ReadonlyMap<Problem, readonly ProblemOutcome[]>;
+type Tally = {
+  problems: number;
+  done: number;
+  readonly skipped: Partial<Record<ProblemSkip, number>>;
+};
+
+export class SecondChance implements SecondChances {
+  readonly #ports: SecondChancePorts;
+
+  constructor(ports: SecondChancePorts) {
+    this.#ports = ports;
+  }
+
+  async retry(order: ProblemOrder, signal: AbortSignal): Promise<ProblemReport> {
+    const { problems, events } = this.#ports;
+    const report = await this.#follow(order, signal, async (batch) => {
+      const installs = batch.filter(({ target }) => target !== undefined);
+      const others = batch.filter(({ target }) => target === undefined);
+      const outcomes = others.length > 0 ? await problems.retry(others, await events.nextEventId(signal), signal) : [];
+      return new Map([...outcomesOf(others, outcomes), ...(await this.#clear(installs, signal))]);
+    });
+    this.#ports.log.info({ lanes: report.lanes }, 'problems retried');
+    return report;
+  }
+
+  async discard(order: ProblemOrder, note: DiscardNote, signal: AbortSignal): Promise<ProblemReport> {
+    const report = await this.#follow(order, signal, async (batch) =>
+      outcomesOf(batch, await this.#ports.problems.discard(batch, note, signal)),
+    );
+    this.#ports.log.info({ lanes: report.lanes, by: note.by, reason: note.reason }, 'problems discarded');
+    return report;
+  }
+
+  async #follow(
+    { filter, after, limit }: ProblemOrder,
+    signal: AbortSignal,
+    handle: (batch: readonly Problem[]) => Promise<Outcomes>,
+  ): Promise<ProblemReport> {
+    const tallies = new Map<Problem['lane'], Tally>();
+    let next = after;
+    for (let left = limit; left > 0; ) {
+      const page = await this.#ports.problems.page(
+        filter,
+        { limit: Math.min(left, BATCH), ...(next ? { after: next } : {}) },
+        signal,
+      );
+      for (const [{ lane }, outcomes] of await handle(page.problems)) {
+        const tally = tallies.get(lane) ?? { problems: 0, done: 0, skipped: {} };
+        tallies.set(lane, tally);
+        for (const outcome of outcomes) count(tally, outcome);
+      }
+      left -= page.problems.length;
+      next = page.next;
+      if (!next) break;
+    }
+    return { lanes: [...tallies].map(([lane, tally]) => ({ lane, ...tally })), next };
+  }
+
+  /** Outcomes of the installs of one dataset and kind are kept at the first of them. */
+  async #clear(installs: readonly Problem[], signal: AbortSignal): Promise<Outcomes> {
+    const groups = [...Map.groupBy(installs, ({ lane, dataset }) => `${lane} ${dataset}`).values()];
+    const cleared = await inParallel(groups, DATASETS_AT_ONCE, async (group) => {
+      const [first] = group;
+      if (!first) return [];
+      const targets = new Set(group.flatMap(({ target }) => target ?? []));
+      const outcomes = await this.#clearOne(first.dataset, first.lane, targets, signal);
+      return [[first, padded(outcomes, targets.size)] as const];
+    });
+    return new Map(cleared.flat());
+  }
+
+  async #clearOne(
+    dataset: DatasetId,
+    lane: Problem['lane'],
+    targets: ReadonlySet<TargetId>,
+    signal: AbortSignal,
+  ): Promise<readonly ProblemOutcome[]> {
+    const kind = lane === 'install' ? 'data' : 'meta';
+    try {
+      const { cleared, skipped } = await clearDataset(
+        dataset,
+        (install) => install.kind === kind && targets.has(install.target),
+        true,
+        this.#ports,
+        signal,
+      );
+      return [...Array.from({ length: cleared }, () => 'done' as const), ...skipped];
+    } catch (error) {
+      if (kindOf(error) === 'aborted' || signal.aborted) throw error;
+      this.#ports.log.warn({ dataset, lane, err: error }, 'the failed installs of a dataset could not be retried');
+      return Array.from({ length: targets.size }, () => 'error' as const);
+    }
+  }
+}
+
+const outcomesOf = (batch: readonly Problem[], outcomes: readonly ProblemOutcome[]): Outcomes =>
+  new Map(batch.map((problem, i) => [problem, outcomes.slice(i, i + 1)]));
+
+/** One outcome for each install: those that the clearing did not find have not failed any more. */
+const padded = (outcomes: readonly ProblemOutcome[], size: number): readonly ProblemOutcome[] =>
+  Array.from({ length: size }, (_, i) => outcomes[i] ?? 'not-failed');
+
+function count(tally: Tally, outcome: ProblemOutcome): void {
+  tally.problems++;
+  if (outcome === 'done') tally.done++;
+  else tally.skipped[outcome] = (tally.skipped[outcome] ?? 0) + 1;
+}

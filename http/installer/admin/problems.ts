@@ -1,0 +1,147 @@
+// GET /admin/problems: what failed for good and waits for a person, oldest first, in pages. GET /admin/problems/causes: the same
+// by cause.
+
+import type { Static } from 'typebox';
+import type { DataTypes } from '../../../engine/model/data-types.ts';
+import { LANES } from '../../../engine/model/event.ts';
+import {
+  PROBLEM_STATES,
+  type Problem,
+  type ProblemCause,
+  type ProblemFilter,
+  type Problems,
+} from '../../../engine/ports/problems.ts';
+import { Type, UserIdOutput } from '../../kernel/openapi/schema-node.ts';
+import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import { badRequest } from '../../kernel/pipeline/errors.ts';
+import { answer, type Route, refusals } from '../../kernel/pipeline/route.ts';
+import { Datetime, VdiId } from '../dataset-terms.ts';
+import { ADMIN_REFUSALS } from './admin-route.ts';
+import { askedIn, cursorOf, filterOf, placeOf, problemParameters } from './problem-filter.ts';
+
+const ID = 'Names the problem as long as it lasts: `lane:dataset`, or `lane:dataset:target` for an install';
+const Lane = Type.Enum([...LANES]);
+const State = Type.Enum([...PROBLEM_STATES], {
+  description: '`dead`: the job used its attempts. `failed`: the upload or import ended so. The others are of installs',
+});
+
+const ProblemItem = Type.Object({
+  id: Type.String({ description: ID }),
+  lane: Lane,
+  state: State,
+  datasetId: VdiId,
+  owner: UserIdOutput,
+  type: Type.Optional(Type.String({ description: '`NAME@VERSION`; absent if the dataset is unknown' })),
+  installTarget: Type.Optional(Type.String()),
+  message: Type.String({ description: 'At most its first 2,000 characters' }),
+  cause: Type.String({ description: 'The message without ids, numbers, paths and quoted values' }),
+  since: Datetime,
+});
+type ProblemItem = Static<typeof ProblemItem>;
+
+const ProblemList = Type.Object({
+  results: Type.Array(ProblemItem, { description: 'Oldest first' }),
+  next: Type.Optional(Type.String({ description: '`after` of the next page; absent on the last page' })),
+});
+type ProblemList = Static<typeof ProblemList>;
+
+const CauseItem = Type.Object({
+  cause: Type.String(),
+  lane: Lane,
+  state: State,
+  count: Type.Integer({ minimum: 1 }),
+  oldest: Datetime,
+  newest: Datetime,
+  example: Type.Object({ id: Type.String({ description: ID }), message: Type.String() }, { description: 'The newest' }),
+});
+type CauseItem = Static<typeof CauseItem>;
+
+const CauseList = Type.Object({ results: Type.Array(CauseItem, { description: 'Most problems first' }) });
+type CauseList = Static<typeof CauseList>;
+
+interface ProblemOptions {
+  readonly problems: Pick<Problems, 'page' | 'causes' | 'counts'>;
+  readonly dataTypes: DataTypes;
+}
+
+export function problemRoutes(options: ProblemOptions): readonly Route[] {
+  const { problems } = options;
+  return [
+    {
+      method: 'GET',
+      path: '/admin/problems',
+      access: 'admin',
+      operationId: 'listProblems',
+      summary: 'Lists what failed for good and waits for a person',
+      query: {
+        ...problemParameters,
+        limit: limitOf(1_000, 100, 'Maximum number of problems. A page also ends at 256 KiB.'),
+        after: {
+          description: '`next` of the previous page',
+          schema: { type: 'string', minLength: 1, maxLength: 1_000 },
+        },
+      },
+      responses: {
+        200: answer('A page', ProblemList),
+        ...refusals({ ...ADMIN_REFUSALS, 400: 'A query parameter is invalid' }),
+      },
+      handler: async (context) => {
+        const after = context.query.after === undefined ? undefined : placeOf(String(context.query.after));
+        if (context.query.after !== undefined && !after)
+          throw badRequest("query parameter 'after' is not `next` of a page");
+        const limit = Number(context.query.limit ?? 100);
+        const page = await problems.page(
+          queryFilter(context, options),
+          { limit, ...(after ? { after } : {}) },
+          context.signal,
+        );
+        const list: ProblemList = {
+          results: page.problems.map(problemItem),
+          ...(page.next ? { next: cursorOf(page.next) } : {}),
+        };
+        await context.json(200, list);
+      },
+    },
+    {
+      method: 'GET',
+      path: '/admin/problems/causes',
+      access: 'admin',
+      operationId: 'listProblemCauses',
+      summary: 'Lists the causes of problems, with how many have each',
+      query: { ...problemParameters, limit: limitOf(200, 50, 'Maximum number of causes') },
+      responses: {
+        200: answer('The causes', CauseList),
+        ...refusals({ ...ADMIN_REFUSALS, 400: 'A query parameter is invalid' }),
+      },
+      handler: async (context) => {
+        const limit = Number(context.query.limit ?? 50);
+        const causes = await problems.causes(queryFilter(context, options), limit, context.signal);
+        const list: CauseList = { results: causes.map(causeItem) };
+        await context.json(200, list);
+      },
+    },
+  ];
+}
+
+const limitOf = (maximum: number, byDefault: number, description: string) => ({
+  description,
+  schema: { type: 'integer', minimum: 1, maximum, default: byDefault },
+});
+
+function queryFilter({ query }: RequestContext, { dataTypes }: ProblemOptions): ProblemFilter {
+  return filterOf(askedIn(query), dataTypes, (field, sentence) => {
+    throw badRequest(`query parameter '${field}' ${sentence}`);
+  });
+}
+
+const problemItem = ({ dataset, target, type, since, ...problem }: Problem): ProblemItem => ({
+  ...{ id: problem.id, lane: problem.lane, state: problem.state, datasetId: dataset, owner: problem.owner },
+  ...(type === undefined ? {} : { type: type.replace(/:([^:]*)$/, '@$1') }),
+  ...(target === undefined ? {} : { installTarget: target }),
+  ...{ message: problem.message, cause: problem.cause, since: since.toISOString() },
+});
+
+const causeItem = ({ oldest, newest, ...cause }: ProblemCause): CauseItem => ({
+  ...cause,
+  ...{ oldest: oldest.toISOString(), newest: newest.toISOString() },
+});
