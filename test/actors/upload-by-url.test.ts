@@ -112,8 +112,8 @@ t.test('a URL that the user has to mend is rejected, says why, and leaves nothin
     ],
   ] as const satisfies readonly (readonly [RemoteAnswer, (url: string) => string])[]) {
     const { world, server, at } = await accepted(t, answer);
-    t.same(await world.run('upload'), { kind: 'done' });
     const message = said(server.url('/genes.txt').href);
+    t.same(await world.run('upload'), { kind: 'invalid', message });
     t.same([world.dataset(at).upload, world.keys(at)], [{ status: 'rejected', message }, LEFT]);
     t.equal(await world.uploads.source(at.dataset, never), undefined);
   }
@@ -127,7 +127,7 @@ t.test('a body without end is cut off at the limit, and the server is hung up on
   ] as const) {
     const { answer, closed } = endless();
     const { world, at } = await accepted(t, answer, path);
-    t.same(await world.run('upload'), { kind: 'done' });
+    t.same(await world.run('upload'), { kind: 'invalid', message });
     await closed;
     await refused(t, world, at, message);
   }
@@ -159,7 +159,7 @@ t.test('a file that is larger than what the quota leaves is rejected, exactly', 
   ] as const) {
     const { world, at } = await accepted(t, gives('x'.repeat(size)));
     t.equal(await world.uploads.begin(newAddress(at.owner), QUOTA - 1_000, { bytes: QUOTA }, never), 'begun');
-    t.same(await world.run('upload'), { kind: 'done' });
+    t.same(await world.run('upload'), fits ? { kind: 'done' } : { kind: 'invalid', message });
     if (fits) t.same(world.dataset(at).upload, { status: 'success', message: undefined });
     else t.same(world.dataset(at).upload, { status: 'rejected', message });
     t.equal(await world.uploads.usage(at.owner, never), QUOTA - 1_000);
@@ -285,8 +285,9 @@ t.test('a URL that was accepted before they were switched off is rejected', asyn
   const lane = new UploadLane({ ...world, tasks }, TYPES, limits, new Scratch(t.testdir()));
   const job = await world.process().claim('upload');
   if (!job) throw new Error('no job');
-  t.same(await lane.run(job, never), { kind: 'done' });
-  await refused(t, world, at, 'uploads by URL are not enabled on this server');
+  const message = 'uploads by URL are not enabled on this server';
+  t.same(await lane.run(job, never), { kind: 'invalid', message });
+  await refused(t, world, at, message);
   t.same(server.asked, []);
 });
 
