@@ -16,8 +16,9 @@ import type {
 } from '../../engine/ports/handler-jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { ScriptRunner } from '../../engine/ports/script-runner.ts';
-import { aborted, defect, Failure, kindOf, messageOf, publicMessage } from '../../engine/runtime/failure.ts';
+import { aborted, defect, Failure, kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
+import { callerText } from '../../engine/runtime/owner-text.ts';
 import { RETRIES, retrying } from '../../engine/runtime/retry.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
@@ -217,6 +218,6 @@ function endOf(error: unknown): Exclude<JobEnd, { kind: 'completed' }> {
   // Foreign errors may name paths and addresses; ours are written to be read.
   return {
     kind: 'failed',
-    message: error instanceof Failure ? publicMessage(error) : 'an internal error; see the log',
+    message: callerText(error),
   };
 }

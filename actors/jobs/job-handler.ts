@@ -4,11 +4,17 @@
 import type { LaneName } from '../../engine/model/event.ts';
 import { type ClaimedJob, CRASHES_ALONE, type JobOutcome } from '../../engine/ports/jobs.ts';
 import { evidenceOf, kindOf, messageOf } from '../../engine/runtime/failure.ts';
+import { fixedText } from '../../engine/runtime/owner-text.ts';
 import { afterFailure, attemptsFor, type Random, type RetryPolicy } from '../../engine/runtime/retry.ts';
 import { Paused } from '../pauses/paused-work.ts';
 
 /** Of an attempt that failed: the job is retried, or dead. */
-export type FailedOutcome = JobOutcome & { readonly kind: 'retry' | 'dead' };
+export type FailedOutcome = JobOutcome & {
+  readonly kind: 'retry' | 'dead';
+  /** What the dataset's owner reads; default: the message without internals (engine/runtime/owner-text.ts). */
+  readonly forOwner?: string;
+};
+type Requeued = JobOutcome & { readonly kind: 'requeue' };
 
 export interface JobHandler {
   readonly lane: LaneName;
@@ -33,25 +39,32 @@ export const DONE: JobOutcome = { kind: 'done' };
 /** The input to the decision. `alone` and `crashes` matter only for tasks that run in threads. */
 type AttemptedJob = Pick<ClaimedJob, 'attempts'> & Partial<Pick<ClaimedJob, 'alone' | 'crashes'>>;
 
-/** The message of a retry is for the dataset's owner: it says which attempt failed, and why. */
-export function decideOutcome(error: unknown, job: AttemptedJob, policy: RetryPolicy, random: Random): JobOutcome {
+/** The message of a retry says which attempt failed, and why. */
+export function decideOutcome(
+  error: unknown,
+  job: AttemptedJob,
+  policy: RetryPolicy,
+  random: Random,
+): FailedOutcome | Requeued {
   const kind = kindOf(error);
   const message = messageOf(error);
-  const script = evidenceOf(error);
+  const text = fixedText(error);
+  const told = { ...evidenceOf(error), ...(text === undefined ? {} : { forOwner: text }) };
   switch (kind) {
     case 'aborted':
       return afterAbort((error as { crashed?: unknown }).crashed === true, message, job);
     case 'rejected':
     case 'defect':
-      return { kind: 'dead', failure: kind, message, ...script };
+      return { kind: 'dead', failure: kind, message, ...told };
     case 'transient': {
       // It need not check often: when the pause is over, it is due at once.
       if (error instanceof Paused) return { kind: 'retry', delayMs: policy.maxMs, message, countsAttempt: false };
       const next = afterFailure(policy, job.attempts, error, random);
-      if (next.kind === 'give-up') return { kind: 'dead', failure: 'transient', message, ...script };
+      if (next.kind === 'give-up') return { kind: 'dead', failure: 'transient', message, ...told };
       const { delayMs, countsAttempt } = next;
       const count = `attempt ${job.attempts + 1} of ${attemptsFor(policy, error)}`;
-      return { kind: 'retry', delayMs, message: `${count}: ${message}`, countsAttempt, ...script };
+      const forOwner = text === undefined ? {} : { forOwner: `${count}: ${text}` };
+      return { kind: 'retry', delayMs, message: `${count}: ${message}`, countsAttempt, ...told, ...forOwner };
     }
     default:
       return kind satisfies never;
@@ -59,7 +72,11 @@ export function decideOutcome(error: unknown, job: AttemptedJob, policy: RetryPo
 }
 
 /** The job table also counts crashes, but it cannot notify the dataset's owner or say why the thread crashed. */
-function afterAbort(crashed: boolean, message: string, { alone = false, crashes = 0 }: AttemptedJob): JobOutcome {
+function afterAbort(
+  crashed: boolean,
+  message: string,
+  { alone = false, crashes = 0 }: AttemptedJob,
+): FailedOutcome | Requeued {
   if (!crashed || !alone || crashes + 1 < CRASHES_ALONE) return { kind: 'requeue', crashed };
   const count = `its worker crashed ${CRASHES_ALONE} times while the job ran alone`;
   return { kind: 'dead', failure: 'defect', message: `${count}: ${message}` };

@@ -185,7 +185,8 @@ async function reported(
 ): Promise<JobOutcome> {
   try {
     await options.handler.report(job, outcome, signal);
-    return outcome;
+    const { forOwner: _, ...written } = outcome;
+    return written;
   } catch (error) {
     log.warn({ err: messageOf(error) }, 'the outcome of a job could not be reported');
     if (kindOf(error) === 'aborted' || outcome.kind === 'retry') return decideIfAborted(error, outcome);

@@ -10,7 +10,8 @@ import { type Catalog, type DatasetRecord, importIsDue } from '../../engine/port
 import type { ClaimedJob, JobFault, JobOutcome } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore, StoredObject } from '../../engine/ports/object-store.ts';
 import type { Validation } from '../../engine/ports/plugin-client.ts';
-import { defect, kindOf, messageOf, publicOutcome } from '../../engine/runtime/failure.ts';
+import { defect, kindOf, messageOf } from '../../engine/runtime/failure.ts';
+import { outcomeText, scriptText } from '../../engine/runtime/owner-text.ts';
 import { versionOf } from '../dataset/dataset-versions.ts';
 import { HANDED_OVER, manifestObject, readManifest, settled } from '../dataset/stored-documents.ts';
 import { DONE, type FailedOutcome, type JobHandler } from '../jobs/job-handler.ts';
@@ -65,7 +66,7 @@ export class ImportLane implements JobHandler {
     await this.#ports.catalog.write(
       job.dataset,
       job.lease,
-      [{ set: 'import', status: retrying ? 'queued' : 'failed', messages: [publicOutcome(outcome)] }],
+      [{ set: 'import', status: retrying ? 'queued' : 'failed', messages: [outcomeText(outcome)] }],
       signal,
     );
   }
@@ -102,7 +103,7 @@ export class ImportLane implements JobHandler {
       }
       case 'script-error': {
         const { message, exitCode, output } = reply;
-        return this.#end(job, { kind: 'failed', message, exitCode, output }, [message], signal);
+        return this.#end(job, { kind: 'failed', message, exitCode, output }, [scriptText(reply, 'import')], signal);
       }
       case 'server-error':
         throw pluginServerError(type.plugin, reply.message);

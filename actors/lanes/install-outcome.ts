@@ -3,7 +3,7 @@
 import type { InstallKind } from '../../engine/model/status.ts';
 import type { Catalog, CatalogChange, DatasetRecord } from '../../engine/ports/catalog.ts';
 import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
-import { publicOutcome } from '../../engine/runtime/failure.ts';
+import { outcomeText } from '../../engine/runtime/owner-text.ts';
 import { linesOf } from '../dataset/site-targets.ts';
 import { DONE, type FailedOutcome } from '../jobs/job-handler.ts';
 import type { StepResult } from './install-step.ts';
@@ -39,7 +39,7 @@ export async function reportInstalls(
   const record = await catalog.find(job.dataset, signal);
   if (record?.import?.status !== 'complete') return;
   const status = outcome.kind === 'retry' ? 'queued' : 'failed-installation';
-  const messages = linesOf([publicOutcome(outcome)]);
+  const messages = linesOf([outcomeText(outcome)]);
   const changes = record.metadata.installTargets
     .filter((target) => isOpen(record, target, kind))
     .map((target): CatalogChange => ({ set: 'install', target, kind, status, messages }));

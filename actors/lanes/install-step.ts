@@ -23,8 +23,9 @@ import type { Catalog, CatalogChange, InstallAttempt, ObjectVersion } from '../.
 import type { ControlDocument, ControlMessage, InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob, JobFault } from '../../engine/ports/jobs.ts';
 import type { InstallReply } from '../../engine/ports/plugin-client.ts';
-import { evidenceOf, Failure, kindOf, messageOf, publicMessage, publicOutcome } from '../../engine/runtime/failure.ts';
+import { evidenceOf, Failure, kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
+import { outcomeText, ownerText, scriptText } from '../../engine/runtime/owner-text.ts';
 import type { RetryPolicy } from '../../engine/runtime/retry.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { linesOf } from '../dataset/site-targets.ts';
@@ -153,7 +154,7 @@ async function postpone(
   signal: AbortSignal,
 ): Promise<StepResult> {
   const outcome = decideOutcome(error, attempt, policy, ports.random);
-  const reason = publicMessage(error);
+  const reason = ownerText(error);
   ports.log.warn({ ...aboutStep(job, step), err: error }, 'install step failed');
   let wait = { delayMs: policy.maxMs, attempts: attempt.attempts };
   if (outcome.kind === 'retry')
@@ -166,7 +167,7 @@ async function postpone(
     };
   const untilMs = ports.clock.now() + wait.delayMs;
   const waiting = { ...attempt, attempts: wait.attempts, notBefore: new Date(untilMs) };
-  const queued = { status: 'queued', messages: [outcome.kind === 'retry' ? publicOutcome(outcome) : reason] } as const;
+  const queued = { status: 'queued', messages: [outcome.kind === 'retry' ? outcomeText(outcome) : reason] } as const;
   const mirrored = mirrorOf(step, queued);
   const { target, kind } = step;
   // Remove the marks on the target first: a mark that is left after a crash says that something may have begun.
@@ -267,7 +268,7 @@ function answerOf(reply: InstallReply, step: Step): Answer {
     case 'script-error':
       return {
         status: 'failed-installation',
-        messages: [reply.message],
+        messages: [scriptText(reply, 'install')],
         fault: faultOf('failed', step, reply.message, reply),
       };
     case 'server-error':

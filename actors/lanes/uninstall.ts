@@ -10,8 +10,9 @@ import type { DatasetType } from '../../engine/model/metadata.ts';
 import type { Catalog, DatasetRecord, InstallAttempt } from '../../engine/ports/catalog.ts';
 import type { ControlState, InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob } from '../../engine/ports/jobs.ts';
-import { Failure, kindOf, messageOf, rejected } from '../../engine/runtime/failure.ts';
+import { Failure, kindOf, rejected } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
+import { ownerText } from '../../engine/runtime/owner-text.ts';
 import { isUninstalled } from '../dataset/dataset-versions.ts';
 import { areRowsKept, neighboursOf, onEachGroup } from '../dataset/shared-data.ts';
 import { dropAttempt, type InstallTargets, linesOf } from '../dataset/site-targets.ts';
@@ -103,7 +104,7 @@ async function callPlugin(
         script: { exitCode: reply.exitCode, output: reply.output },
       });
   } catch (error) {
-    if (kindOf(error) === 'rejected') await tell(target, state, removal, messageOf(error), ports, signal);
+    if (kindOf(error) === 'rejected') await tell(target, state, removal, ownerText(error), ports, signal);
     throw error;
   }
 }

@@ -11,7 +11,8 @@ import type { Catalog, CatalogChange, DatasetRecord } from '../../engine/ports/c
 import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
-import { kindOf, messageOf, publicOutcome, rejected } from '../../engine/runtime/failure.ts';
+import { kindOf, messageOf, rejected } from '../../engine/runtime/failure.ts';
+import { outcomeText } from '../../engine/runtime/owner-text.ts';
 import { HANDED_OVER, manifestObject, settled, writeUploadError } from '../dataset/stored-documents.ts';
 import { DONE, type FailedOutcome, type JobHandler } from '../jobs/job-handler.ts';
 import type { Scratch } from '../jobs/scratch.ts';
@@ -119,7 +120,7 @@ export class UploadLane implements JobHandler {
     const record = await catalog.find(job.dataset, signal);
     // Once the upload has ended, only its raw files remain to be removed, which is no news for the owner.
     if (record?.upload.status !== 'running') return;
-    const message = publicOutcome(outcome, await this.#ownUrl(job, signal));
+    const message = outcomeText(outcome, await this.#ownUrl(job, signal));
     const at = { owner: job.owner, dataset: job.dataset };
     if (outcome.kind === 'retry') {
       await catalog.write(job.dataset, job.lease, [{ set: 'upload', status: 'running', message }], signal);

@@ -23,6 +23,7 @@ import {
   Failure,
   hasNoRoom,
   kindOf,
+  type Lack,
   messageOf,
   transient,
 } from '../../engine/runtime/failure.ts';
@@ -33,6 +34,7 @@ import type { LaneTasks } from '../tasks/task-map.ts';
 import type { CallsInProgress } from './calls-in-progress.ts';
 import type { ObjectPayload } from './object-payload.ts';
 import type { PluginHost } from './plugin-host.ts';
+import { LATER } from './scripts.ts';
 import type { Workspace } from './workspace.ts';
 
 /** The tasks that call a plugin. */
@@ -99,13 +101,14 @@ export class LocalCall {
   async #serve(act: (workspace: Workspace) => Promise<Outcome>, objects: readonly ObjectPayload[]): Promise<Served> {
     const { host, room } = this.#options;
     const full = WITHOUT_ROOM.has(this.#name) ? undefined : await room?.lack();
-    if (full !== undefined) throw this.#notServed(full);
+    if (full !== undefined) throw this.#notServed(full, undefined, 'room');
     using _place = host.admit();
     const outcome = await this.#inWorkspace(act).catch((error: unknown) => this.#thrown(error, objects));
-    if (outcome.kind === 'later') throw transient(`${this.where}: ${outcome.message}`);
+    if (outcome.kind === 'later')
+      throw transient(`${this.where}: ${outcome.message}`, { script: { exitCode: LATER, output: outcome.output } });
     // What fails while a disk is full fails because of the disk, whatever a script says of its data.
     const lack = isFailure(outcome) ? await room?.lack() : undefined;
-    if (lack !== undefined) throw transient(`${this.where}: ${lack}`);
+    if (lack !== undefined) throw transient(`${this.where}: ${lack}`, { lack: 'room' });
     return outcome;
   }
 
@@ -123,7 +126,7 @@ export class LocalCall {
 
   async #inWorkspace(act: (workspace: Workspace) => Promise<Outcome>): Promise<Outcome> {
     const workspace = await this.#options.host.workspace(this.#log).catch((error: unknown) => {
-      if (hasNoRoom(error)) throw new Busy(messageOf(error), 0);
+      if (hasNoRoom(error)) throw this.#notServed(messageOf(error), error);
       throw error;
     });
     try {
@@ -144,12 +147,13 @@ export class LocalCall {
     for (const object of objects) await object.throwFault(this.#signal);
     if (kindOf(error) === 'rejected')
       throw defect(`${this.where}: the plugin host refused the call: ${messageOf(error)}`, { cause: error });
+    if (hasNoRoom(error)) throw transient(`${this.where}: ${messageOf(error)}`, { cause: error });
     this.#log.error({ err: error, plugin: this.#plugin }, 'plugin call failed');
     return { kind: 'server-error', message: messageOf(error) };
   }
 
-  #notServed(why: string, cause?: unknown): Failure {
-    return transient(`${this.where}: ${why}`, { unreachable: true, unanswered: true, cause });
+  #notServed(why: string, cause?: unknown, lack?: Lack): Failure {
+    return transient(`${this.where}: ${why}`, { unreachable: true, unanswered: true, cause, lack });
   }
 }
 

@@ -20,7 +20,7 @@ import {
   type PluginFailure,
   type UninstallReply,
 } from '../../engine/ports/plugin-client.ts';
-import { defect, rejected, withoutInternals } from '../../engine/runtime/failure.ts';
+import { defect, rejected } from '../../engine/runtime/failure.ts';
 import { demandUsableManifest, type ImportDatasetInput, type ImportDatasetOutput } from '../tasks/import-dataset.ts';
 import type {
   InstallDataInput,
@@ -187,8 +187,8 @@ const importReply = (outcome: Served, where: string): ImportDatasetOutput =>
 
 function failureReply(outcome: Served, where: string): PluginFailure {
   if (outcome.kind === 'script-error') {
-    const { script: _, message, ...failure } = outcome;
-    return { ...failure, message: withoutInternals(message) };
+    const { script: _, ...failure } = outcome;
+    return failure;
   }
   if (outcome.kind === 'server-error') return outcome;
   throw defect(`${where}: '${outcome.kind}' is no outcome of this call`);

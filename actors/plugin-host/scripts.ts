@@ -15,7 +15,7 @@ const REFUSED = 99;
 /**
  * EX_TEMPFAIL of sysexits.h: a disk is full, or something else is wrong for which neither the data nor the script is to blame.
  */
-const LATER = 75;
+export const LATER = 75;
 
 interface ScriptCall {
   readonly kind: ScriptKind;
@@ -34,7 +34,7 @@ export type ScriptOutcome =
   | { readonly kind: 'refused'; readonly lines: readonly string[] }
   | ScriptError
   /** Exit code 75: run it again later. */
-  | { readonly kind: 'later'; readonly message: string }
+  | { readonly kind: 'later'; readonly message: string; readonly output?: string }
   /** It did not run to its end. */
   | { readonly kind: 'failed'; readonly message: string; readonly started: boolean };
 
@@ -125,7 +125,7 @@ function outcomeOf(result: ScriptResult, script: HostedScript): ScriptOutcome {
     case 'exited':
       if (end.code === 0) return { kind: 'ok', lines };
       if (end.code === REFUSED) return { kind: 'refused', lines };
-      if (end.code === LATER) return { kind: 'later', message: laterMessage(script) };
+      if (end.code === LATER) return { kind: 'later', message: laterMessage(script), ...outputOf(result) };
       return { ...exitError(script, end.code), ...outputOf(result) };
     case 'killed': {
       const number = constants.signals[end.signal as NodeJS.Signals] ?? 0;

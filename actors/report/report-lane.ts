@@ -5,10 +5,11 @@ import type { Completion, LaneSizes, LaneSource } from '../../engine/jobs/lane-o
 import type { Tenant } from '../../engine/model/ids.ts';
 import { traceIdOf } from '../../engine/model/traceparent.ts';
 import type { ReportClaim, ReportOutcome, ReportQueue } from '../../engine/ports/report-jobs.ts';
-import { aborted, Failure, kindOf } from '../../engine/runtime/failure.ts';
+import { aborted, kindOf } from '../../engine/runtime/failure.ts';
 import { fairShare } from '../../engine/runtime/fair-share.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
+import { ownerText } from '../../engine/runtime/owner-text.ts';
 import { afterFailure, type Random, RETRIES } from '../../engine/runtime/retry.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { pausableSource } from '../pauses/paused-work.ts';
@@ -95,8 +96,7 @@ function outcomeOf(
   if (kindOf(error) === 'aborted') return again(clock, 0, false);
   const next = afterFailure(RETRIES.report, claim.attempts, error, random);
   if (next.kind === 'again') return again(clock, next.delayMs, next.countsAttempt);
-  // Other errors may contain paths and addresses; a Failure's message is written for users.
-  const reason = oneLine(error instanceof Failure ? error.message : 'an internal error; see the log');
+  const reason = oneLine(ownerText(error));
   const stderr = withReason(error instanceof ReportFailure ? error.stderr : '', reason);
   return { kind: 'failed', ended: new Date(clock.now()), reason, stderr };
 }

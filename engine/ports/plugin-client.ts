@@ -136,7 +136,7 @@ export type CallOutcome =
   /** The script was not run to its end. */
   | { readonly kind: 'server-error'; readonly message: string }
   /** A script ran and achieved nothing. The caller should call again. */
-  | { readonly kind: 'later'; readonly message: string };
+  | { readonly kind: 'later'; readonly message: string; readonly output?: string };
 
 /** `output` is absent when the script printed nothing. */
 export interface ScriptFailed {

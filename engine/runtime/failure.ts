@@ -8,6 +8,8 @@
 
 export type FailureKind = 'rejected' | 'transient' | 'aborted' | 'defect';
 
+export type Lack = 'room' | 'storage' | 'database';
+
 export interface FailureOptions {
   readonly cause?: unknown;
   /** A dependency could not be reached at all (refused, breaker open): the job waits without using up an attempt. */
@@ -16,6 +18,8 @@ export interface FailureOptions {
   readonly unanswered?: boolean;
   /** Upper limit on attempts, the first included, when the caller's retry policy allows more. */
   readonly maxAttempts?: number | undefined;
+  /** What is full or away: users are told that, and no more. */
+  readonly lack?: Lack | undefined;
   /** What the script left whose failure it is: ScriptEvidence (engine/model/script-evidence.ts). */
   readonly script?: { readonly exitCode?: number | undefined; readonly output?: string | undefined } | undefined;
 }
@@ -25,6 +29,7 @@ export class Failure extends Error {
   readonly unreachable: boolean;
   readonly unanswered: boolean;
   readonly maxAttempts: number | undefined;
+  readonly lack: Lack | undefined;
   readonly script: FailureOptions['script'];
 
   constructor(kind: FailureKind, message: string, options: FailureOptions = {}) {
@@ -34,6 +39,7 @@ export class Failure extends Error {
     this.unreachable = options.unreachable ?? false;
     this.unanswered = options.unanswered ?? false;
     this.maxAttempts = options.maxAttempts;
+    this.lack = options.lack;
     this.script = options.script;
   }
 }
@@ -52,16 +58,24 @@ export function kindOf(error: unknown): FailureKind {
   return 'defect';
 }
 
-/** Error codes of file systems, of system quotas, and of PostgreSQL (disk_full). */
-const NO_ROOM: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', '53100']);
+/** Error codes of file systems, of system quotas, of PostgreSQL (disk_full) and of object stores. */
+const NO_ROOM: ReadonlySet<unknown> = new Set([
+  ...['ENOSPC', 'EDQUOT', '53100'],
+  ...['XMinioStorageFull', 'XMinioAdminBucketQuotaExceeded', 'QuotaExceeded'],
+]);
 const DEEPEST_CAUSE = 10;
 
-/** True when a full disk, or a full disk quota, is the cause, whatever operation failed. */
-export function hasNoRoom(error: unknown): boolean {
-  for (let at = error, depth = 0; at instanceof Error && depth < DEEPEST_CAUSE; at = at.cause, depth++)
-    if ('code' in at && NO_ROOM.has(at.code)) return true;
-  return false;
+/** What is full or away, whatever operation failed because of it. A full disk, or disk quota, comes before all else. */
+export function lackOf(error: unknown): Lack | undefined {
+  let lack: Lack | undefined;
+  for (let at = error, depth = 0; at instanceof Error && depth < DEEPEST_CAUSE; at = at.cause, depth++) {
+    if ('code' in at && NO_ROOM.has(at.code)) return 'room';
+    if (at instanceof Failure) lack ??= at.lack;
+  }
+  return lack;
 }
+
+export const hasNoRoom = (error: unknown): boolean => lackOf(error) === 'room';
 
 /** A message for people about anything thrown. */
 export function messageOf(error: unknown): string {
@@ -106,42 +120,3 @@ export function evidenceOf(error: unknown): NonNullable<FailureOptions['script']
 /** The code of an error of the system or of Node.js, such as `ENOENT`. */
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error ? String(error.code) : undefined;
-
-// Messages that users may read about a failure that they did not cause: internal locations of services, plugins and files are
-// removed. The log has the full message. Output of a script for the owner of a dataset is not changed here.
-
-const URL_TEXT = /\b[a-z][a-z0-9+.-]*:\/\/[^\s'"<>)\]};,]+(?<![:.])/gi;
-/** Node.js's message for a failed name lookup. */
-const LOOKED_UP = /\b(ENOTFOUND|EAI_AGAIN) [^\s'",;)]+/g;
-const IP_V4 = /(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?(?!\w|\.\d)/g;
-const IP_V6 =
-  /(?<![\w:])(?:\[[0-9a-f:.]*:[0-9a-f:.]*\](?::\d{1,5})?|(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{1,4}(?![\w:])(?::\d{1,5})?)/gi;
-const HOST_AND_PORT = /(?<![\w.-])[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*:\d{2,5}(?!\w|:\d)/gi;
-const PATH = /(?<![\w./])\/(?:[^\s'"():,;/]+\/)*([^\s'"():,;/]*)/g;
-
-/** Removes addresses, and reduces paths to their last name. */
-export function withoutInternals(text: string): string {
-  return text
-    .replace(URL_TEXT, 'an internal address')
-    .replace(LOOKED_UP, '$1')
-    .replace(IP_V6, 'an internal address')
-    .replace(IP_V4, 'an internal address')
-    .replace(HOST_AND_PORT, 'an internal address')
-    .replace(PATH, '$1');
-}
-
-/** A rejection concerns the user's own input and is worded for the user. */
-export const publicMessage = (error: unknown): string =>
-  kindOf(error) === 'rejected' ? messageOf(error) : withoutInternals(messageOf(error));
-
-/**
- * The public message of a job's outcome.
- * @param own text that the user provided and may read again, such as a URL
- */
-export function publicOutcome(
-  { failure, message }: { readonly kind: string; readonly message: string; readonly failure?: string },
-  own?: string,
-): string {
-  if (failure === 'rejected') return message;
-  return own === undefined ? withoutInternals(message) : message.split(own).map(withoutInternals).join(own);
-}

@@ -1,7 +1,7 @@
 // The messages between the pool and its threads: one call for each task, and its answer.
 
 import type { ScriptEvidence } from '../model/script-evidence.ts';
-import { Failure, type FailureKind, kindOf, messageOf } from '../runtime/failure.ts';
+import { Failure, type FailureKind, kindOf, type Lack, lackOf, messageOf } from '../runtime/failure.ts';
 
 /** A map from task name to its input and output. Both are plain data. */
 export type TaskMap<Tasks> = { readonly [K in keyof Tasks]: { readonly input: unknown; readonly output: unknown } };
@@ -33,6 +33,7 @@ interface WireFailure {
   readonly unreachable: boolean;
   readonly unanswered: boolean;
   readonly maxAttempts: number | undefined;
+  readonly lack: Lack | undefined;
   readonly script: ScriptEvidence | undefined;
   readonly stack: string | undefined;
 }
@@ -44,14 +45,15 @@ export function toWire(error: unknown): WireFailure {
     unreachable: error instanceof Failure && error.unreachable,
     unanswered: error instanceof Failure && error.unanswered,
     maxAttempts: error instanceof Failure ? error.maxAttempts : undefined,
+    lack: lackOf(error),
     script: error instanceof Failure ? error.script : undefined,
     stack: error instanceof Error ? error.stack : undefined,
   };
 }
 
 export function fromWire(wire: WireFailure): Failure {
-  const { unreachable, unanswered, maxAttempts, script } = wire;
-  const failure = new Failure(wire.kind, wire.message, { unreachable, unanswered, maxAttempts, script });
+  const { unreachable, unanswered, maxAttempts, lack, script } = wire;
+  const failure = new Failure(wire.kind, wire.message, { unreachable, unanswered, maxAttempts, lack, script });
   // The stack of the place where it was thrown, not of this one.
   if (wire.stack !== undefined) failure.stack = wire.stack;
   return failure;

@@ -16,8 +16,9 @@ import type {
   JobEnd,
   ReceivedPackage,
 } from '../../engine/ports/handler-jobs.ts';
-import { Failure, messageOf, publicMessage } from '../../engine/runtime/failure.ts';
+import { messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
+import { callerText } from '../../engine/runtime/owner-text.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
 import { badRequest, conflict, notFound, tooMany, unavailable } from '../kernel/pipeline/errors.ts';
@@ -187,7 +188,7 @@ const atTheSameTime = ({ jobId }: HandlerJob): Error =>
 /** Foreign errors may contain paths and addresses. Our failures have messages for clients. */
 function refusalOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return `the upload was cut off: ${messageOf(signal.reason)}`;
-  return error instanceof Failure ? publicMessage(error) : 'an internal error; see the log';
+  return callerText(error);
 }
 
 function checkedId(text: string): string {

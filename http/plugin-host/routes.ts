@@ -10,7 +10,7 @@ import {
   validationDocument,
 } from '../../engine/ports/plugin-client.ts';
 import type { DiskRoom } from '../../engine/ports/storage-room.ts';
-import { Busy, Failure, kindOf, messageOf } from '../../engine/runtime/failure.ts';
+import { Busy, Failure, hasNoRoom, kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import { readJson } from '../kernel/bodies/body.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { HttpError, unavailable } from '../kernel/pipeline/errors.ts';
@@ -207,6 +207,7 @@ function lacking(context: RequestContext, lack: string): HttpError {
 function failed(context: RequestContext, error: unknown): CallOutcome {
   if (error instanceof HttpError || error instanceof Busy || context.signal.aborted) throw error;
   if (error instanceof Failure && kindOf(error) === 'rejected') throw error;
+  if (hasNoRoom(error)) throw lacking(context, messageOf(error));
   context.log.error({ err: error }, 'plugin call failed');
   return { kind: 'server-error', message: messageOf(error) };
 }

@@ -98,7 +98,7 @@ export class DirectoryReader implements ObjectReader {
 
 /** Throws unless the folder of all objects exists. */
 export async function demandFolder(objects: string): Promise<void> {
-  if (!(await stat(objects)).isDirectory()) throw transient(`${objects} is not a directory`);
+  if (!(await stat(objects)).isDirectory()) throw transient(`${objects} is not a directory`, { lack: 'storage' });
 }
 
 /** The file of an allowed key. */
@@ -164,5 +164,7 @@ const CLASHES = new Set(['ENOTDIR', 'EISDIR', 'EEXIST', 'ENOTEMPTY', 'ENAMETOOLO
 export function storeFault(error: unknown, what: string): unknown {
   if (error instanceof Failure || !(error instanceof Error) || !('syscall' in error)) return error;
   const message = `${what}: ${error.message}`;
-  return CLASHES.has(codeOf(error) ?? '') ? defect(message, { cause: error }) : transient(message, { cause: error });
+  return CLASHES.has(codeOf(error) ?? '')
+    ? defect(message, { cause: error })
+    : transient(message, { cause: error, lack: 'storage' });
 }

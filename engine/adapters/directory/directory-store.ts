@@ -133,7 +133,7 @@ export class DirectoryStore extends DirectoryReader implements ObjectStore {
       await demandFolder(this.#objects);
       await this.#staging.probe();
     } catch (error) {
-      throw transient(`object store ${this.#options.path}: ${messageOf(error)}`, { cause: error });
+      throw transient(`object store ${this.#options.path}: ${messageOf(error)}`, { cause: error, lack: 'storage' });
     }
   }
 

@@ -4,7 +4,7 @@
 import { isObject, parseJson } from '../../model/json.ts';
 import { decodeDocument } from '../../model/utf8.ts';
 import { PLUGIN_FAULT_ATTEMPTS, type PluginFailure, type Validation } from '../../ports/plugin-client.ts';
-import { defect, Failure, transient, withoutInternals } from '../../runtime/failure.ts';
+import { defect, Failure, transient } from '../../runtime/failure.ts';
 
 export const CODE = {
   success: 200,
@@ -45,7 +45,7 @@ export function parseScriptError(text: string, where: string): PluginFailure {
   const said = typeof message === 'string' ? message : '';
   const what = said || `script ${script ?? '(unnamed)'} ended with exit code ${code ?? 0}`;
   const evidence = typeof code === 'number' ? { exitCode: code } : {};
-  return { kind: 'script-error', message: withoutInternals(what), ...evidence };
+  return { kind: 'script-error', message: what, ...evidence };
 }
 
 /** The body of a 500 may be anything, because a proxy may have written it. */

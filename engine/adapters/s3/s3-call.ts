@@ -157,7 +157,9 @@ export class S3Call implements Disposable {
     const { clock, what } = this.#options;
     const said = exact ? missing : `${missing} for ${ms} ms`;
     return clock.after(ms, () =>
-      this.cut(transient(`${what}: the store did not give ${said}`, { unreachable: true, unanswered: true })),
+      this.cut(
+        transient(`${what}: the store did not give ${said}`, { unreachable: true, unanswered: true, lack: 'storage' }),
+      ),
     );
   }
 }

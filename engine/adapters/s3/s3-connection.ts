@@ -169,6 +169,7 @@ const OPERATOR_FIXES: Readonly<Record<string, string>> = {
   QuotaExceeded: 'its quota is used up',
   RequestTimeTooSkewed: 'its clock and that of this machine differ by too much',
   SignatureDoesNotMatch: 'it refuses secretKey; check accessToken and secretKey',
+  XMinioAdminBucketQuotaExceeded: 'the quota of the bucket is used up',
   XMinioStorageFull: 'it is full',
 };
 /** Used when a response has no error code. */
@@ -216,7 +217,7 @@ export function s3Fault(error: unknown, what: string, status: number | undefined
   const said = code ?? `HTTP ${status}`;
   // A response that starts with a success status may still report an error in its body, or be cut off.
   return status === undefined || status >= 500 || status < 300
-    ? transient(`${what}: the store failed (${said})`)
+    ? transient(`${what}: the store failed (${said})`, { lack: 'storage' })
     : defect(`${what}: the store refuses it (${said})`);
 }
 
@@ -242,4 +243,9 @@ function networkFault(error: unknown, what: string): Failure | undefined {
 }
 
 const away = (message: string, cause?: unknown): Failure =>
-  transient(message, { unreachable: true, unanswered: true, ...(cause === undefined ? {} : { cause }) });
+  transient(message, {
+    unreachable: true,
+    unanswered: true,
+    lack: 'storage',
+    ...(cause === undefined ? {} : { cause }),
+  });

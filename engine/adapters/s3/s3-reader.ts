@@ -229,7 +229,11 @@ export class S3Body extends Readable {
     const { clock, idleMs, what } = this.#options;
     this.#endWait = clock.after(idleMs, () =>
       this.destroy(
-        transient(`${what}: the store sent nothing for ${idleMs} ms`, { unreachable: true, unanswered: true }),
+        transient(`${what}: the store sent nothing for ${idleMs} ms`, {
+          unreachable: true,
+          unanswered: true,
+          lack: 'storage',
+        }),
       ),
     );
   }

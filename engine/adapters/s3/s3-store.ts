@@ -102,7 +102,7 @@ export class S3Store extends S3Reader implements ObjectStore, Disposable {
       await super.probe(signal);
     } catch (error) {
       if (signal.aborted || (error instanceof Failure && error.kind === 'transient')) throw error;
-      throw transient(messageOf(error), { cause: error });
+      throw transient(messageOf(error), { cause: error, lack: 'storage' });
     }
   }
 
@@ -168,7 +168,11 @@ export class S3Store extends S3Reader implements ObjectStore, Disposable {
     const { clock } = this.#connection;
     const what = this.#connection.describe(`putting ${key}`);
     using limit = deadline(clock, HEAD_MS, undefined, () =>
-      transient(`${what}: stored, but its head cannot be read`, { unreachable: true, unanswered: true }),
+      transient(`${what}: stored, but its head cannot be read`, {
+        unreachable: true,
+        unanswered: true,
+        lack: 'storage',
+      }),
     );
     const info = await this.head(key, limit.signal);
     if (info?.size === bytes && (etag === '' || etag === info.etag)) return info;

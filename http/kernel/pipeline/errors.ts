@@ -1,7 +1,7 @@
 // The table of errors: status word, HTTP code and body together (docs/contract/installer.md#errors). Any other error becomes a
 // 500, and its message never leaves the process.
 
-import { Failure, type FailureKind, hasNoRoom, kindOf } from '../../../engine/runtime/failure.ts';
+import { Failure, type FailureKind, kindOf, type Lack, lackOf } from '../../../engine/runtime/failure.ts';
 import { Type } from '../openapi/schema-node.ts';
 
 export const ERROR_CODES = {
@@ -81,18 +81,24 @@ const RETRY_SECONDS = 5;
 /** `Retry-After` for a full disk: an operator has to free space first. */
 const NO_ROOM_SECONDS = 60;
 
+const LACKS: Readonly<Record<Lack, string>> = {
+  room: 'the disk of the service is full; tell its operator, and try again later',
+  storage: 'the storage of the service cannot be reached just now; try again',
+  database: 'a database of the service cannot be reached just now; try again',
+};
+
 /** Maps anything thrown to a response. A transient failure is 503; an unknown error is 500 without details. */
 export function toHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof Failure && error.kind === 'rejected') return badRequest(error.message);
-  if (hasNoRoom(error))
+  const lack = lackOf(error);
+  if (lack === 'room') return unavailable(LACKS.room, NO_ROOM_SECONDS, error);
+  if (kindOf(error) === 'transient')
     return unavailable(
-      'the disk of the service is full; tell its operator, and try again later',
-      NO_ROOM_SECONDS,
+      lack ? LACKS[lack] : 'a part of the service cannot be reached just now; try again',
+      RETRY_SECONDS,
       error,
     );
-  if (kindOf(error) === 'transient')
-    return unavailable('a part of the service cannot be reached just now; try again', RETRY_SECONDS, error);
   return new HttpError('server-error', 'internal error', { cause: error });
 }
 

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { ApiVersion } from '../../../engine/model/api-version.ts';
 import type { DiskRoom } from '../../../engine/ports/storage-room.ts';
-import { defect, hasNoRoom, kindOf, messageOf } from '../../../engine/runtime/failure.ts';
+import { defect, kindOf, lackOf, messageOf } from '../../../engine/runtime/failure.ts';
 import type { LinkedControllers } from '../../../engine/runtime/joined-signal.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import { Semaphore } from '../../../engine/runtime/semaphore.ts';
@@ -219,8 +219,8 @@ export class RequestPipeline {
       return;
     }
     // Streams also fail with `aborted` because of each other, so we check ourselves whether we are stopping.
-    const isStopping = this.draining || scope.signal.aborted;
-    const error = isStopping && kindOf(thrown) === 'aborted' && !hasNoRoom(thrown) ? stopping() : toHttpError(thrown);
+    const isStopping = (this.draining || scope.signal.aborted) && kindOf(thrown) === 'aborted' && !lackOf(thrown);
+    const error = isStopping ? stopping() : toHttpError(thrown);
     if (error.code >= 500) {
       const about = { err: error.cause ?? error, method: request.method, route: scope.route?.path };
       log[error.code === 500 ? 'error' : isStopping ? 'info' : 'warn'](about, 'request failed');

@@ -10,6 +10,7 @@ import { acceptedWorld, claimed, installedWorld, worldBefore } from '../../suppo
 import { LaneWorld } from '../../support/lane-world.ts';
 
 const never = new AbortController().signal;
+const INTERNAL = 'an internal error; an administrator can see why';
 const FILES = [{ name: 'genes.txt', size: 14 }];
 
 t.test('an import stores what the plugin made of the upload, with its warnings', async (t) => {
@@ -72,7 +73,7 @@ t.test('an answer of the plugin about the data is final, and replaces what was s
     ],
     [
       { kind: 'script-error', message: 'exit code 3', exitCode: 3, output: 'oops' },
-      { status: 'failed', messages: ['exit code 3'] },
+      { status: 'failed', messages: ['the import script of the plugin failed; an administrator has the details'] },
       { kind: 'failed', message: 'exit code 3', exitCode: 3, output: 'oops' },
     ],
   ];
@@ -130,7 +131,7 @@ t.test('a reply that breaks the protocol fails the import and says why', async (
     throw defect('answered 302');
   };
   t.same(await world.run('import'), { kind: 'dead', failure: 'defect', message: 'answered 302' });
-  t.same(world.dataset(at).import, { status: 'failed', messages: ['answered 302'] });
+  t.same(world.dataset(at).import, { status: 'failed', messages: [INTERNAL] });
 });
 
 t.test('a type without plugin fails the import with a message that names it', async (t) => {

@@ -26,7 +26,7 @@ for (const lane of ['upload', 'import', 'install'] as const)
       for (let attempts = 0, over = false; attempts < 12 && !over; attempts++) {
         over = (await world.run(lane)).kind !== 'retry';
         const said = JSON.stringify([world.dataset(at), await world.control(at)]);
-        t.match(said, /internal|ENOTFOUND|ENOSPC|script import/, 'what failed is said');
+        t.match(said, /internal|ENOTFOUND|no space left|script import/, 'what failed is said');
         t.notMatch(said, INSIDE, failure.message);
         await world.clock.advanceToNext();
       }

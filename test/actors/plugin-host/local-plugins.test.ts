@@ -98,7 +98,7 @@ const ROWS: readonly Row[] = [
     expected: [REFUSED, REFUSED, REFUSED],
   },
   {
-    what: 'scripts fail, and their paths are not shown',
+    what: 'scripts fail',
     act: async (world) => {
       for (const name of Object.keys(SCRIPTS) as ScriptName[]) await world.script(name, 'bad', 'exit 3');
       const metadata = metadataOf('bad', { dependencies: DEPENDENCIES });
@@ -111,7 +111,7 @@ const ROWS: readonly Row[] = [
       ];
     },
     expected: ['uninstall', 'dataCleaning', 'dataInstall', 'checkCompatibility', 'metaUpdate'].map((name) => ({
-      ...{ kind: 'script-error', message: `script ${name}.sh ended with exit code 3` },
+      ...{ kind: 'script-error', message: `script DIR/${name}.sh ended with exit code 3`, exitCode: 3 },
     })),
   },
   {

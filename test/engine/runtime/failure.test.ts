@@ -1,15 +1,5 @@
 import t from 'tap';
-import {
-  aborted,
-  defect,
-  kindOf,
-  messageOf,
-  publicMessage,
-  publicOutcome,
-  rejected,
-  transient,
-  withoutInternals,
-} from '../../../engine/runtime/failure.ts';
+import { aborted, defect, kindOf, lackOf, messageOf, transient } from '../../../engine/runtime/failure.ts';
 
 t.test('the kind of anything thrown', async (t) => {
   const thrown = [
@@ -42,47 +32,18 @@ t.test('what a person should read of anything thrown', async (t) => {
   );
 });
 
-/** As adapters word what went wrong, and what is left for users. */
-const WORDED: readonly (readonly [string, string])[] = [
-  [
-    'POST http://127.0.0.1:8090/import: timeout, no response within 60000 ms',
-    'POST an internal address: timeout, no response within 60000 ms',
-  ],
-  ['connect ECONNREFUSED 10.0.0.7:5432', 'connect ECONNREFUSED an internal address'],
-  ['connect ECONNREFUSED ::1:5432', 'connect ECONNREFUSED an internal address'],
-  ['connect ECONNREFUSED [fe80::1]:5432; again', 'connect ECONNREFUSED an internal address; again'],
-  ['connect EHOSTUNREACH 2001:db8::7', 'connect EHOSTUNREACH an internal address'],
-  ['getaddrinfo ENOTFOUND plugins.lab.internal', 'getaddrinfo ENOTFOUND'],
-  ['queue broker rabbit.lab:5672: closed', 'queue broker an internal address: closed'],
-  ['script /opt/longshore/bin/import ended with exit code 1', 'script import ended with exit code 1'],
-  ["ENOSPC: no space left on device, write '/srv/sites/x y/f'", "ENOSPC: no space left on device, write 'x y/f'"],
-  ['postgres://longshore:secret@db.lab/sites is away', 'an internal address is away'],
-  ['attempt 1 of 12: busy (HTTP 503)', 'attempt 1 of 12: busy (HTTP 503)'],
-  ['3/4 of it is text/plain', '3/4 of it is text/plain'],
-];
-
-t.test('where things are inside is not said', async (t) => {
-  for (const [inside, told] of WORDED) t.equal(withoutInternals(inside), told);
-});
-
-t.test('what is about the user’s own data is said as it is', async (t) => {
-  const message = "the URL http://data.example:8080/x answers 404; entry '/a/b' has an absolute path";
-  t.equal(publicMessage(rejected(message)), message);
-  t.equal(publicOutcome({ kind: 'dead', failure: 'rejected', message }), message);
-});
-
-t.test('what the user gave may be read again, beside it nothing', async (t) => {
-  const message = 'http://data.example/a answered 503; connect ECONNREFUSED 10.0.0.7:80, http://data.example/a again';
-  t.equal(
-    publicOutcome({ kind: 'retry', message }, 'http://data.example/a'),
-    'http://data.example/a answered 503; connect ECONNREFUSED an internal address, http://data.example/a again',
-  );
-});
-
-t.test('every other failure is told without the inside', async (t) => {
-  const message = 'GET http://10.0.0.7:8090/x';
-  for (const error of [transient(message), defect(message), new Error(message)])
-    t.equal(publicMessage(error), 'GET an internal address');
-  t.equal(publicOutcome({ kind: 'retry', message }), 'GET an internal address');
-  t.equal(publicOutcome({ kind: 'dead', failure: 'defect', message }), 'GET an internal address');
+t.test('what is full or away is found wherever it lies, and fullness comes first', async (t) => {
+  const full = Object.assign(new Error('no space'), { code: 'ENOSPC' });
+  const away = transient('connect ECONNREFUSED', { lack: 'database' });
+  for (const [error, lack] of [
+    [full, 'room'],
+    [transient('put', { cause: full, lack: 'storage' }), 'room'],
+    [Object.assign(new Error('full'), { code: 'XMinioStorageFull' }), 'room'],
+    [away, 'database'],
+    [new Error('listing', { cause: away }), 'database'],
+    [transient('put', { lack: 'storage', cause: new Error('reset') }), 'storage'],
+    [transient('busy'), undefined],
+    ['text', undefined],
+  ] as const)
+    t.equal(lackOf(error), lack);
 });

@@ -260,7 +260,7 @@ t.test('fields that hold their default may be absent', async (t) => {
     { kind: 'success', validation: { basic: [], community: [] } },
     { kind: 'invalid', validation: { basic: ['a'], community: [] } },
     { kind: 'missing-dependency', messages: [] },
-    { kind: 'script-error', message: 'script x ended with exit code 0' },
+    { kind: 'script-error', message: 'script /bin/x ended with exit code 0' },
     { kind: 'server-error', message: got[4] && 'message' in got[4] ? got[4].message : '' },
     { kind: 'server-error', message: 'no disk' },
   ]);
