@@ -65,7 +65,7 @@ export async function embeddedService(
   try {
     return await runService(
       {
-        ...{ configuration, source, threshold, log, foundation },
+        ...{ configuration: bySocket(configuration, postgres), source, threshold, log, foundation },
         clock: systemClock,
         close: () => postgres.stop(),
         env: io.env,
@@ -137,6 +137,36 @@ function withPorts(configuration: Configuration, portBase: number | undefined): 
   return { ...configuration, containerCore: { ...containerCore, ports }, installer: { ...installer, plugins } };
 }
 
+/** Reaches the embedded server by its socket. Plugins' databases stay as they are: scripts get a host and a port. */
+export function bySocket(
+  configuration: Configuration,
+  { port, socketDir }: Pick<EmbeddedPostgres, 'port' | 'socketDir'>,
+): Configuration {
+  if (socketDir === undefined) return configuration;
+  const { installer, report, access } = configuration;
+  const reached = <Db extends object>(db: Db): Db =>
+    'server' in db && isEmbedded(db.server as Endpoint, port) && !(db as { readonly tls?: boolean }).tls
+      ? { ...db, server: { host: socketDir, port } }
+      : db;
+  return {
+    ...configuration,
+    installer: {
+      ...installer,
+      cacheDb: reached(installer.cacheDb),
+      installTargets: installer.installTargets.map((one) => ({ ...one, controlDb: reached(one.controlDb) })),
+    },
+    ...(report?.db ? { report: { ...report, db: reached(report.db) } } : {}),
+    ...(access?.db ? { access: { ...access, db: reached(access.db) } } : {}),
+  };
+}
+
+interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
+const isEmbedded = ({ host, port }: Endpoint, own: number): boolean => host === '127.0.0.1' && port === own;
+
 // Sets up the embedded PostgreSQL as the configuration requires: roles, databases, schemas, and migrations of our schemas.
 
 /** Changes only databases on the embedded server; an operator's own databases are left alone. */
@@ -145,8 +175,7 @@ export async function prepareDatabases(
   server: { readonly port: number; readonly password: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const ours = (one: { readonly host: string; readonly port: number }): boolean =>
-    one.host === '127.0.0.1' && one.port === server.port;
+  const ours = (one: Endpoint): boolean => isEmbedded(one, server.port);
   const cache = cacheConnection(installer.cacheDb);
   // Databases that are looked up in a directory are not on the embedded server.
   const named = (key: 'controlDb' | 'dataDb'): readonly PostgresOptions[] =>

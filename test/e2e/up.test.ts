@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import pg from 'pg';
 import t from 'tap';
 import { fetch } from 'undici';
 import { Api, detailsOf } from '../support/api.ts';
@@ -73,6 +74,7 @@ t.test('health, readiness and metrics of a running up', async (t) => {
   const metrics = await (await fetch(`${app.endpoints.installer}/metrics`)).text();
   for (const name of ['longshore_lane_depth', 'longshore_lane_workers', 'longshore_http_requests_total'])
     t.match(metrics, name);
+  t.same(await addressesOfClients(dir), [null], 'its own connections are by socket');
   const api = new Api(app.endpoints.installer, await app.token('5'));
   t.match(await api.json('/plugins'), [{ pluginName: 'genelist', dataTypes: [{ name: 'genelist', version: '1.0' }] }]);
   t.match(await api.json('/service-meta'), {
@@ -80,3 +82,17 @@ t.test('health, readiness and metrics of a running up', async (t) => {
     features: { supportedArchiveTypes: ['.zip', '.tar.gz', '.tgz'] },
   });
 });
+
+/** From where the program is connected to its database server; null is the socket. */
+async function addressesOfClients(dir: string): Promise<readonly (string | null)[]> {
+  const [port, password] = await Promise.all(
+    ['port', 'password'].map((name) => readFile(join(dir, `postgres.${name}`), 'utf8')),
+  );
+  const client = new pg.Client(`postgres://postgres:${password}@127.0.0.1:${port}/postgres`);
+  await client.connect();
+  const { rows } = await client.query(
+    `select distinct client_addr as address from pg_stat_activity where application_name like 'longshore%'`,
+  );
+  await client.end();
+  return rows.map(({ address }) => address);
+}

@@ -1,4 +1,5 @@
-// An embedded PostgreSQL server: set up, started and stopped by this process, reachable on 127.0.0.1 only.
+// An embedded PostgreSQL server: set up, started and stopped by this process, reachable on 127.0.0.1 and, from this program, by a
+// Unix socket, which costs less processor time per statement.
 //
 // States:  absent --initdb--> stopped --start--> running --stop--> stopped
 //          running --supervisor killed--> orphan --next start--> stopped   (postgres-orphan.ts)
@@ -6,7 +7,7 @@
 
 import { spawn } from 'node:child_process';
 import { chown, constants, type FileHandle, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Failure, messageOf } from '../../runtime/failure.ts';
 import { exists } from '../../runtime/files.ts';
 import type { Logger } from '../../runtime/log.ts';
@@ -28,11 +29,15 @@ import { stopOrphan } from './postgres-orphan.ts';
  * The working directory cannot be used: PostgreSQL before 16 leaves it at startup, and cannot return without those rights.
  */
 const HERE = '/proc/self/fd/3';
+/** The folder of the socket, for the same reason. */
+const SOCKETS = '/proc/self/fd/4';
+/** The longest path of a socket that Linux takes, without the byte that ends it. */
+const MAX_SOCKET_PATH = 107;
 const START_MS = 60_000;
 const STOP_MS = 15_000;
 
 interface EmbeddedPostgresOptions {
-  /** Contains `postgres/` (data), `postgres.log` and maybe `pg/` (programs). */
+  /** Contains `postgres/` (data), `postgres.socket/`, `postgres.log` and maybe `pg/` (programs). */
   readonly dir: string;
   readonly port: number;
   readonly password: string;
@@ -48,6 +53,8 @@ interface EmbeddedPostgresOptions {
 
 export interface EmbeddedPostgres extends AsyncDisposable {
   readonly port: number;
+  /** Folder of the server's socket, as the host of a connection; undefined if its path is too long for a socket. */
+  readonly socketDir: string | undefined;
   readonly user: 'postgres';
   readonly password: string;
   /** Rejects when the server ends without being stopped; never resolves before {@link stop}. */
@@ -151,9 +158,12 @@ async function launch(
 ): Promise<EmbeddedPostgres> {
   const logFile = await open(join(options.dir, 'postgres.log'), 'a', 0o640);
   const folder = await openFolder(data);
+  const socketDir = await emptySocketDir(options, account, log);
+  const sockets = socketDir === undefined ? undefined : await openFolder(socketDir);
   const settings = {
     listen_addresses: '127.0.0.1',
-    unix_socket_directories: '',
+    unix_socket_directories: sockets ? SOCKETS : '',
+    unix_socket_permissions: '0700',
     port: String(options.port),
     max_connections: String(options.maxConnections ?? 100),
     // Half of the default. The system's page cache holds what does not fit.
@@ -168,11 +178,10 @@ async function launch(
     env: cleanEnvironment(),
     // A separate process group: Ctrl-C on the terminal must not stop the database before its clients.
     detached: true,
-    stdio: ['ignore', logFile.fd, logFile.fd, folder.fd],
+    stdio: ['ignore', logFile.fd, logFile.fd, folder.fd, ...(sockets ? [sockets.fd] : [])],
     ...account,
   });
-  await logFile.close();
-  await folder.close();
+  for (const handle of [logFile, folder, sockets]) await handle?.close();
   options.begun?.();
   let stopping = false;
   const exited = new Promise<string>((resolve) => {
@@ -200,7 +209,25 @@ async function launch(
     await stop();
     throw error;
   }
-  return { port: options.port, user: 'postgres', password: options.password, ended, stop, [Symbol.asyncDispose]: stop };
+  const { port, password } = options;
+  return { port, socketDir, user: 'postgres', password, ended, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** Only the server's account can enter it. A server that was killed leaves its socket and lock file, so it is made anew. */
+async function emptySocketDir(
+  { dir, port }: EmbeddedPostgresOptions,
+  account: Account | undefined,
+  log: Logger,
+): Promise<string | undefined> {
+  const folder = resolve(dir, 'postgres.socket');
+  await rm(folder, { recursive: true, force: true });
+  if (Buffer.byteLength(join(folder, `.s.PGSQL.${port}`)) > MAX_SOCKET_PATH) {
+    log.info({ folder }, 'the path is too long for a socket of PostgreSQL; it is reached over TCP');
+    return undefined;
+  }
+  await mkdir(folder, { mode: 0o700 });
+  if (account) await chown(folder, account.uid, account.gid);
+  return folder;
 }
 
 async function waitUntilReady(options: EmbeddedPostgresOptions, clock: Clock, signal: AbortSignal): Promise<void> {
