@@ -4,6 +4,8 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClaimedJob } from '../../engine/ports/jobs.ts';
+import { codeOf } from '../../engine/runtime/failure.ts';
+import { removeTree } from '../../engine/runtime/files.ts';
 
 export class Scratch {
   readonly #root: string;
@@ -28,13 +30,22 @@ export class Scratch {
   /** @param name unique to this attempt */
   async named<Result>(name: string, work: (folder: string) => Promise<Result>): Promise<Result> {
     const folder = join(this.#root, name);
-    await rm(folder, { recursive: true, force: true });
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeEmpty(folder);
     try {
       return await work(folder);
     } finally {
-      // Processes of the attempt may still write for a moment after they were killed.
-      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+      await removeTree(folder);
     }
+  }
+}
+
+/** In one step, unless something is there already or the folder above is not. */
+async function makeEmpty(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { mode: 0o700 });
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') await removeTree(folder);
+    else if (codeOf(error) !== 'ENOENT') throw error;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
   }
 }

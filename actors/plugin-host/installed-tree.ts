@@ -2,7 +2,7 @@
 // machine cannot read them. One group can: that of the sites.
 
 import { constants } from 'node:fs';
-import { chmod, copyFile, lchown, lstat, mkdir, opendir, readlink, symlink, utimes } from 'node:fs/promises';
+import { chmod, copyFile, lchown, lstat, mkdir, opendir, readdir, readlink, symlink, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { rejected } from '../../engine/runtime/failure.ts';
 
@@ -29,8 +29,7 @@ export async function settleTree(path: string, modes: InstalledModes): Promise<n
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error;
     refused++;
   }
-  if (found.isDirectory())
-    for await (const { name } of await opendir(path)) refused += await settleTree(join(path, name), modes);
+  if (found.isDirectory()) for (const name of await readdir(path)) refused += await settleTree(join(path, name), modes);
   return refused;
 }
 

@@ -1,7 +1,7 @@
-// The folders of one call, which are removed afterwards. The script runs in `workspace`. The folder `properties`, which only
-// some calls need, holds the data properties.
+// The folder of one call, in which its script runs. It is removed afterwards. Its folder `properties`, which only some calls need,
+// holds the data properties.
 
-import { lstat, mkdir, mkdtemp, opendir, stat } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, opendir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import { decodeUtf8 } from '../../engine/model/utf8.ts';
@@ -27,22 +27,18 @@ export interface Payload {
 }
 
 export class Workspace implements AsyncDisposable {
-  readonly #root: string;
   #properties: Promise<string> | undefined;
   /** Working directory of the script. */
   readonly dir: string;
   readonly log: Logger;
 
-  private constructor(root: string, log: Logger) {
+  private constructor(dir: string, log: Logger) {
     this.log = log;
-    this.#root = root;
-    this.dir = join(root, 'workspace');
+    this.dir = dir;
   }
 
   static async make(under: string, log: Logger): Promise<Workspace> {
-    const workspace = new Workspace(await makeRoot(under), log);
-    await mkdir(workspace.dir);
-    return workspace;
+    return new Workspace(await makeRoot(under), log);
   }
 
   path(...parts: readonly string[]): string {
@@ -56,13 +52,12 @@ export class Workspace implements AsyncDisposable {
 
   /** The folder of the data properties. The first call creates it. */
   properties(): Promise<string> {
-    const path = join(this.#root, 'properties');
-    this.#properties ??= mkdir(path).then(() => path);
+    this.#properties ??= this.folder('properties');
     return this.#properties;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await removeTree(this.#root);
+    await removeTree(this.dir);
   }
 }
 
@@ -107,7 +102,7 @@ export async function findFiles(dir: string): Promise<FoundFiles> {
   const misnamed: Buffer[] = [];
   const visit = async (folder: string): Promise<void> => {
     // Latin-1 keeps the bytes. Decoded as UTF-8, invalid bytes would become U+FFFD, which valid names may contain too.
-    for await (const entry of await opendir(join(dir, folder), { encoding: 'latin1' as BufferEncoding })) {
+    for (const entry of await readdir(join(dir, folder), { encoding: 'latin1', withFileTypes: true })) {
       const bytes = Buffer.from(entry.name, 'latin1');
       const text = decodeUtf8(bytes);
       const parent = folder === '' ? '' : `${folder}/`;
