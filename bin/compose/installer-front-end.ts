@@ -18,6 +18,7 @@ import type { MetricsHistory } from '../../engine/runtime/metrics-history.ts';
 import type { ChildStatus } from '../../engine/runtime/supervisor.ts';
 import { liveInstallStatus } from '../../http/installer/live-status.ts';
 import { installerRoutes } from '../../http/installer/routes.ts';
+import { SMALL_UPLOADS } from '../../http/installer/uploads/small-files.ts';
 import type { AuthSettings } from '../../http/kernel/auth/authenticate.ts';
 import type { HealthCheck } from '../../http/kernel/pipeline/ops.ts';
 import { VERSION } from '../cli/version.ts';
@@ -87,6 +88,7 @@ export function installerFrontEnd(
           retentionMs: daemons.pruner.retentionWindowMs,
           uploadsPerUser: containerCore.http.limits.uploadsPerUser,
           waitingPerUser: containerCore.http.limits.waitingPerUser,
+          small: SMALL_UPLOADS,
           buildInfo: { name: 'longshore', version: VERSION, node: process.version },
           reconciler: () => {
             const { fullRunIntervalMs, slimRunIntervalMs } = actors.intervals.current.reconciler;

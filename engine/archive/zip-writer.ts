@@ -63,27 +63,52 @@ export async function writeZip(
   signal: AbortSignal,
 ): Promise<WrittenArchive> {
   signal.throwIfAborted();
-  return writeArchive(
-    target,
-    async (output) => {
-      const central: Buffer[] = [];
-      for await (const source of sources) {
-        signal.throwIfAborted();
-        const add = source.size <= WHOLE_BYTES ? addWhole : addLarge;
-        central.push(centralRecord(await add(output, source, options, signal)));
-      }
-      const start = output.position;
-      for (let at = 0; at < central.length; at += RECORDS_AT_ONCE)
-        await output.append(Buffer.concat(central.slice(at, at + RECORDS_AT_ONCE)));
-      await output.append(endRecords(central.length, start, output.position - start, options.forceZip64 ?? false));
-      return { bytes: output.position, entries: central.length };
+  const add = (output: ArchiveOutput, source: ArchiveSource): Promise<ZipRecord> =>
+    (source.size <= WHOLE_BYTES ? addWhole : addLarge)(output, source, options, signal);
+  return writeArchive(target, (output) => writeEntries(output, sources, add, options, signal), options);
+}
+
+/** The same zip, in memory. For sources that are together small. */
+export async function zipInMemory(
+  sources: Iterable<ArchiveSource>,
+  options: Pick<ZipWriteOptions, 'level'>,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  const output = {
+    position: 0,
+    async append(bytes: Uint8Array): Promise<void> {
+      chunks.push(bytes);
+      this.position += bytes.length;
     },
-    options,
-  );
+  };
+  await writeEntries(output, sources, (to, source) => addWhole(to, source, options, signal), options, signal);
+  return Buffer.concat(chunks);
+}
+
+type Output = Pick<ArchiveOutput, 'position' | 'append'>;
+
+async function writeEntries<To extends Output>(
+  output: To,
+  sources: Iterable<ArchiveSource> | AsyncIterable<ArchiveSource>,
+  add: (output: To, source: ArchiveSource) => Promise<ZipRecord>,
+  { forceZip64 = false }: ZipWriteOptions,
+  signal: AbortSignal,
+): Promise<WrittenArchive> {
+  const central: Buffer[] = [];
+  for await (const source of sources) {
+    signal.throwIfAborted();
+    central.push(centralRecord(await add(output, source)));
+  }
+  const start = output.position;
+  for (let at = 0; at < central.length; at += RECORDS_AT_ONCE)
+    await output.append(Buffer.concat(central.slice(at, at + RECORDS_AT_ONCE)));
+  await output.append(endRecords(central.length, start, output.position - start, forceZip64));
+  return { bytes: output.position, entries: central.length };
 }
 
 async function addWhole(
-  output: ArchiveOutput,
+  output: Output,
   source: ArchiveSource,
   options: ZipWriteOptions,
   signal: AbortSignal,

@@ -28,6 +28,8 @@ export interface AcceptedUpload extends DatasetAddress {
   /** Version of the vdi-meta.json that was written. */
   readonly metaVersion: ObjectVersion;
   readonly source: UploadSource;
+  /** The files of the source are stored as import-ready.zip, with their manifest, instead of under raw/. */
+  readonly packed?: true | undefined;
   readonly documents: readonly FileEntry[];
   readonly properties: readonly FileEntry[];
   /** Further objects of the dataset that are already stored, by their names below its prefix; absent = not known. */
@@ -70,7 +72,7 @@ export interface Uploads {
   /**
    * One transaction writes the rows of dataset, metadata, target and publication, and the files of documents and properties. It
    * sets upload to `running` and import to `queued`, settles the reservation to the bytes really stored, and enqueues the
-   * upload job. Wakes the lane.
+   * upload job. A packed upload is `stored` at once: upload is `success`, and the import job is enqueued. Wakes the lane.
    */
   accept(upload: AcceptedUpload, signal: AbortSignal): Promise<void>;
   /**

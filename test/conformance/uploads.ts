@@ -158,6 +158,20 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     t.strictSame(await catalog.find(at.dataset, signal), record, 'too late to abandon');
   });
 
+  t.test('a packed upload is stored at once: its import is next, and its files are those of the archive', async (t) => {
+    const { uploads, catalog, jobsOf, begin, usage, accept, grant } = await open(t);
+    const at = newAddress();
+    const files = [{ name: 'a.txt', size: 70 }];
+    await begin(at, 600);
+    await accept(at, { source: { kind: 'files', files }, packed: true, eventId: 4713 });
+    t.match(await catalog.find(at.dataset, signal), { upload: { status: 'success', message: undefined } });
+    t.strictSame(await jobsOf(at), [{ lane: 'import', ...at, eventId: 4713, source: 'api' }]);
+    t.equal(await uploads.source(at.dataset, signal), undefined);
+    t.equal(await uploads.giveUp(at.dataset, signal), false);
+    t.equal((await catalog.beginImport(at.dataset, await grant(at.dataset), signal))?.import?.status, 'queued');
+    t.equal(await usage(at.owner), 0, 'there are no raw files that count');
+  });
+
   fact('an upload that was swept cannot be accepted', async (t, { uploads, catalog, jobsOf, begin, accept }) => {
     const at = newAddress();
     await begin(at, 100);

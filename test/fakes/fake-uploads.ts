@@ -70,28 +70,26 @@ export class FakeUploads implements Uploads {
 
   accept: Uploads['accept'] = async (accepted, signal) => {
     signal.throwIfAborted();
-    const { owner, dataset, metadata, metaVersion, source, documents, properties, eventId } = accepted;
+    const { owner, dataset, metadata, metaVersion, source, packed, documents, properties, eventId } = accepted;
+    const files = source.kind === 'files' ? source.files : [];
     const upload = this.#uploads.get(dataset);
     if (upload?.state !== 'receiving' || upload.givenUp) throw gone(dataset);
     if (accepted.traceparent !== undefined) this.#catalog.traces.set(dataset, accepted.traceparent);
     this.#catalog.datasets.set(dataset, {
       ...newDataset(upload, metadata),
-      upload: { status: 'running', message: undefined },
+      upload: { status: packed ? 'success' : 'running', message: undefined },
       sync: { meta: metaVersion },
-      files: { document: documents, property: properties },
+      files: { document: documents, property: properties, ...(packed ? { upload: files } : {}) },
     });
     try {
-      await this.#options.enqueueJobs([{ lane: 'upload', dataset, owner, eventId, source: 'api' }]);
+      await this.#options.enqueueJobs([{ lane: packed ? 'import' : 'upload', dataset, owner, eventId, source: 'api' }]);
     } catch (error) {
       this.#catalog.datasets.delete(dataset);
       throw error;
     }
-    this.#put({
-      ...upload,
-      state: 'accepted',
-      bytes: source.kind === 'files' ? sum(source.files) : upload.bytes,
-      source,
-    });
+    if (packed) this.#put({ ...upload, state: 'stored', bytes: 0 });
+    else
+      this.#put({ ...upload, state: 'accepted', bytes: source.kind === 'files' ? sum(files) : upload.bytes, source });
   };
 
   resume: Uploads['resume'] = async (upload, isWhole, signal) => {

@@ -9,6 +9,7 @@ import { fileKey, objectKey, shareKey } from '../../engine/model/object-key.ts';
 import { isDeleted } from '../../engine/model/status.ts';
 import type { DatasetEdit, EditableDataset } from '../../engine/ports/dataset-edits.ts';
 import { settledUnless } from '../../engine/runtime/wait.ts';
+import type { SmallUploads } from '../../http/installer/uploads/small-files.ts';
 import { UploadSession } from '../../http/installer/uploads/upload-session.ts';
 import type { DatasetPlan, Edit } from './plan.ts';
 import type { SimProcess } from './sim-process.ts';
@@ -19,6 +20,12 @@ const LIMITS = {
   quotaBytes: 1_000_000_000,
   waitingPerUser: 1_000,
   announcedBytes: undefined,
+};
+/** As the tasks of the simulation pack. */
+const SMALL: SmallUploads = {
+  bytes: Number.MAX_SAFE_INTEGER,
+  zip: async (files) =>
+    Buffer.from(JSON.stringify(Object.fromEntries(files.map(({ name, bytes }) => [name, `${bytes}`])))),
 };
 /** Until they try again when nothing runs, or the dataset is not there yet; and how often they do. */
 const PATIENCE_MS = 5_000;
@@ -119,7 +126,8 @@ export class Clients {
     const { ports, clock } = process;
     const { store, uploads, events: eventLog } = ports;
     const { owner, dataset, metadata, files, properties } = plan;
-    const session = new UploadSession({ owner, dataset }, { store, uploads, eventLog, clock, log }, LIMITS);
+    const limits = { ...LIMITS, ...(plan.isPacked ? { small: SMALL } : {}) };
+    const session = new UploadSession({ owner, dataset }, { store, uploads, eventLog, clock, log }, limits);
     const storeAll = async (folder: 'raw' | 'datasetProperties', all: Readonly<Record<string, string>>) => {
       const stored = [];
       for (const [name, text] of Object.entries(all))

@@ -22,6 +22,8 @@ export interface DatasetPlan extends DatasetAddress {
   readonly metadata: DatasetMetadata;
   readonly files: Readonly<Record<string, string>>;
   readonly properties: Readonly<Record<string, string>>;
+  /** The front end packs it. If the upload lane refuses it, that is left to the lane. */
+  readonly isPacked: boolean;
   /** Why the upload lane refuses it. */
   readonly refusal: string | undefined;
   /** The dataset whose place it takes once it is installed everywhere. */
@@ -45,6 +47,7 @@ export const sharesData = (seed: number): boolean => new SeededRandom(seed, 'sit
 
 export function planOf(seed: number): Plan {
   const random = new SeededRandom(seed, 'plan');
+  const packing = new SeededRandom(seed, 'packing');
   const processes = random.pick([1, 2, 2, 3]);
   const datasets = random.pick([1, 1, 2, 2, 3]);
   return {
@@ -52,7 +55,8 @@ export function planOf(seed: number): Plan {
       .flatMap((plan, i) =>
         isRevisable(plan) && random.chance(0.8) ? withRevision(plan, planDataset(i, random), random) : [plan],
       )
-      .map((plan) => (sharesData(seed) ? withSharedData(plan) : plan)),
+      .map((plan) => (sharesData(seed) ? withSharedData(plan) : plan))
+      .map((plan) => ({ ...plan, isPacked: plan.refusal === undefined && packing.chance(0.5) })),
     processesAtMs: Array.from({ length: processes }, (_, i) => (i === 0 ? 0 : random.between(0, 20_000))),
     stormMs: random.pick([60_000, 120_000, 240_000]),
   };
@@ -75,6 +79,7 @@ function planDataset(index: number, random: SeededRandom): DatasetPlan {
     metadata: metadataOf(owner, { installTargets, name: `dataset ${index}` }),
     files,
     properties: random.chance(0.3) ? { 'p.tsv': 'first' } : {},
+    isPacked: false,
     refusal: bad ? "'genes.exe' has a file extension that this data type does not allow" : undefined,
     verdicts: {
       import: verdict,

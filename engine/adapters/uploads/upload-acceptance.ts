@@ -8,12 +8,14 @@ import { enqueueCte, notifyLanes } from '../jobs/enqueue-jobs.ts';
 import { type SqlParameters, storableJson, storableText } from '../postgres/sql-parameters.ts';
 
 /**
- * Creates the dataset's rows and its job from its `receiving` row, which becomes `accepted`. Returns no row if that row is gone.
+ * Creates the dataset's rows and its job from its `receiving` row, which becomes `accepted`, or `stored` if it is packed. Returns no row if that row is gone.
  */
 export function acceptStatement(upload: AcceptedUpload, instance: number, parameters: SqlParameters): string {
+  const { source, packed } = upload;
+  const files = source.kind === 'files' ? source.files : [];
   const received =
-    upload.source.kind === 'files'
-      ? parameters.add(sumOf(upload.source.files), 'bigint')
+    source.kind === 'files'
+      ? parameters.add(packed ? 0 : sumOf(files), 'bigint')
       : // Nothing was downloaded yet: the reservation stays counted until the lane has downloaded the URL.
         `greatest(r.reserved_bytes - ${parameters.add(sumOf(besides(upload)), 'bigint')}, 0)`;
   const { type } = upload.metadata;
@@ -28,7 +30,7 @@ export function acceptStatement(upload: AcceptedUpload, instance: number, parame
       upload.metadata,
       {
         state: `'live'`,
-        upload_status: `'running'`,
+        upload_status: packed ? `'success'` : `'running'`,
         import_status: `'queued'`,
         raw_bytes: received,
         ...syncColumns('meta', upload.metaVersion, parameters),
@@ -37,16 +39,17 @@ export function acceptStatement(upload: AcceptedUpload, instance: number, parame
       'received r',
       parameters,
     ),
+    ...(packed ? [insertFiles('upload', files, 'added', parameters)] : []),
     insertFiles('document', upload.documents, 'added', parameters),
     insertFiles('property', upload.properties, 'added', parameters),
     keptObjects(upload, parameters),
     `accepted as (
-      update upload u set state = 'accepted', reserved_bytes = 0,
-        source = ${parameters.add(storableJson(JSON.stringify(upload.source)), 'jsonb')}
+      update upload u set state = ${packed ? `'stored'` : `'accepted'`}, reserved_bytes = 0,
+        source = ${parameters.add(packed ? null : storableJson(JSON.stringify(source)), 'jsonb')}
       from added a where u.dataset_id = a.dataset_id)`,
     enqueueCte(
-      'upload_job',
-      { lane: 'upload', eventId: upload.eventId, source: 'api' },
+      'first_job',
+      { lane: packed ? 'import' : 'upload', eventId: upload.eventId, source: 'api' },
       'added a',
       {
         dataset: 'a.dataset_id',
@@ -57,7 +60,7 @@ export function acceptStatement(upload: AcceptedUpload, instance: number, parame
       parameters,
     ),
   ];
-  return `with ${ctes.join(',\n')} select a.dataset_id, ${notifyLanes('upload_job')} from added a`;
+  return `with ${ctes.join(',\n')} select a.dataset_id, ${notifyLanes('first_job')} from added a`;
 }
 
 const besides = ({ others = [], documents, properties }: AcceptedUpload): readonly FileEntry[] => [

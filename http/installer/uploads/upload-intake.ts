@@ -18,6 +18,7 @@ import { failedDependency, tooLarge } from '../../kernel/pipeline/errors.ts';
 import type { RouteBody } from '../../kernel/pipeline/route.ts';
 import { VdiId } from '../dataset-terms.ts';
 import { checkFiles, extensionFault } from '../metadata/details-rules.ts';
+import type { SmallUploads } from './small-files.ts';
 import { type JudgeDetails, type UploadForm, UploadFormReader } from './upload-form.ts';
 import { UploadSlots } from './upload-limits.ts';
 import { type ReceivedUpload, type UploadPorts, UploadSession } from './upload-session.ts';
@@ -86,6 +87,8 @@ export interface IntakeSettings {
   readonly uploadsPerUser: number;
   /** An upload is refused while so many jobs of its user wait. */
   readonly waitingPerUser: number;
+  /** Uploads that are packed before the 202. Default: none is. */
+  readonly small?: SmallUploads;
 }
 
 export interface IntakeOptions extends UploadPorts {
@@ -134,13 +137,13 @@ export class UploadIntake {
   }
 
   #openSession(context: RequestContext, address: DatasetAddress): UploadSession {
-    const { maxUploadBytes, userMaxStorageBytes: quotaBytes, waitingPerUser } = this.#options.settings;
+    const { maxUploadBytes, userMaxStorageBytes: quotaBytes, waitingPerUser, small } = this.#options.settings;
     const length = context.request.headers['content-length'];
     const announcedBytes = length === undefined ? undefined : Number(length);
     if (announcedBytes !== undefined && announcedBytes > maxUploadBytes)
       throw tooLarge(`the request has ${announcedBytes} bytes; an upload may have ${maxUploadBytes}`);
     return new UploadSession(address, this.#options, {
-      ...{ maxUploadBytes, quotaBytes, waitingPerUser, announcedBytes },
+      ...{ maxUploadBytes, quotaBytes, waitingPerUser, announcedBytes, small },
     });
   }
 

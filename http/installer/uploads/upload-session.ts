@@ -17,13 +17,14 @@ import {
 } from '../../../engine/model/object-key.ts';
 import type { Traceparent } from '../../../engine/model/traceparent.ts';
 import type { EventLog } from '../../../engine/ports/event-log.ts';
-import type { ObjectStore } from '../../../engine/ports/object-store.ts';
+import type { ObjectSource, ObjectStore } from '../../../engine/ports/object-store.ts';
 import { overQuota } from '../../../engine/ports/storage-room.ts';
 import type { BeginResult, UploadSource, Uploads } from '../../../engine/ports/uploads.ts';
 import { defect, kindOf } from '../../../engine/runtime/failure.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
 import { conflict, tooLarge, tooMany } from '../../kernel/pipeline/errors.ts';
+import { ownDocument, SmallFiles, type SmallUploads } from './small-files.ts';
 import { ByteMeter } from './upload-limits.ts';
 
 export interface UploadPorts {
@@ -44,6 +45,8 @@ interface UploadLimits {
   readonly waitingPerUser: number;
   /** Content-Length of the request, when it has one. */
   readonly announcedBytes: number | undefined;
+  /** Uploads that are packed before they are accepted. Default: none is. */
+  readonly small?: SmallUploads | undefined;
 }
 
 export interface ReceivedUpload {
@@ -65,7 +68,6 @@ const STEP_BYTES = 16 * 1024 * 1024;
 /** How long the commit and the clean-up may take; they do not end with the client's patience. */
 const COMMIT_MS = 30_000;
 const CLEANUP_MS = 30_000;
-/** `Retry-After` for a user with too many waiting jobs. */
 const RETRY_SECONDS = 60;
 const CLEANUP_PAUSES_MS = [0, 500, 2_000];
 
@@ -74,10 +76,11 @@ export class UploadSession {
   readonly #ports: UploadPorts;
   readonly #limits: UploadLimits;
   readonly #meter: ByteMeter;
+  readonly #small: SmallFiles;
   readonly #keys: string[] = [];
   /** Those of them that become durable with the metadata. */
   readonly #received: string[] = [];
-  /** Documents of ours beside the upload, counted as what they are once it is accepted. */
+  /** Objects of ours beside the upload, counted as what they are once it is accepted. */
   readonly #others: FileEntry[] = [];
   #state: 'new' | 'open' | 'accepted' | 'gone' = 'new';
   #reservedBytes = 0;
@@ -89,6 +92,7 @@ export class UploadSession {
     this.address = address;
     this.#ports = ports;
     this.#limits = limits;
+    this.#small = new SmallFiles(limits.small, limits.announcedBytes);
     this.#meter = new ByteMeter({
       maxBytes: limits.maxUploadBytes,
       reserve: (wanted, signal) => this.#reserve(wanted, signal),
@@ -100,14 +104,11 @@ export class UploadSession {
   /** Streams one part into the store; the stream ends up consumed or destroyed, and its chunks empty: they are the store's. */
   async store(folder: FileFolder, name: string, body: Readable, signal: AbortSignal): Promise<FileEntry> {
     await this.#open(signal);
-    const key = fileKey(this.address, folder, name);
-    this.#keys.push(key);
-    this.#received.push(key);
-    const size = await this.#meter.pass(
-      body,
-      async (counted) => void (await this.#ports.store.put(key, counted, RECEIVED, signal)),
-      signal,
-    );
+    const receive = async (counted: Readable): Promise<void> => {
+      const rest = folder === 'raw' ? await this.#small.hold(name, counted) : counted;
+      if (rest) await this.#put(fileKey(this.address, folder, name), rest, signal);
+    };
+    const size = await this.#meter.pass(body, receive, signal);
     this.#receivedBytes += size;
     return { name, size };
   }
@@ -127,19 +128,29 @@ export class UploadSession {
     if ((await this.#reserve(bytes, signal)) < bytes) throw await this.#overQuota(String(bytes), signal);
   }
 
+  async #put(key: string, source: ObjectSource, signal: AbortSignal): Promise<void> {
+    this.#keys.push(key);
+    this.#received.push(key);
+    await this.#ports.store.put(key, source, RECEIVED, signal);
+  }
+
   /** Puts the metadata, then makes the dataset exist. When it resolves, nothing of the upload can be lost. */
   async accept(received: ReceivedUpload, signal: AbortSignal): Promise<void> {
     await this.#open(signal);
     const document = Buffer.from(serializeMetadata(received.metadata));
     const key = objectKey(this.address, 'vdi-meta.json');
+    const packed = await this.#pack(received, document.length, signal);
+    const unpacked = packed ? [] : this.#small.release();
+    for (const { name, bytes } of unpacked) await this.#put(fileKey(this.address, 'raw', name), bytes, signal);
     await this.#demandRoomFor(key, document.length, signal);
-    const metadata = { key, source: document, options: { size: document.length, handedOver: true } } as const;
-    const [stored] = await this.#ports.store.putAll([metadata], { alsoDurable: this.#received }, signal);
+    // The metadata last: others know the dataset by them.
+    const objects = [...(packed ?? []), ownDocument(key, document)];
+    const stored = (await this.#ports.store.putAll(objects, { alsoDurable: this.#received }, signal)).at(-1);
     if (!stored) throw defect(`the store does not say what it stored as ${key}`);
     const eventId = await this.#ports.eventLog.nextEventId(signal);
-    const { modified, etag } = stored;
-    const others = this.#others;
-    const accepted = { ...this.address, ...received, others, metaVersion: { modified, etag }, eventId };
+    const kept = { others: this.#others, packed: packed && (true as const), eventId };
+    const metaVersion = { modified: stored.modified, etag: stored.etag };
+    const accepted = { ...this.address, ...received, ...kept, metaVersion };
     using patience = this.#deadline(COMMIT_MS);
     try {
       await this.#ports.uploads.accept(accepted, patience.signal);
@@ -179,7 +190,7 @@ export class UploadSession {
     // Before the call: a row may exist although the call failed.
     this.#state = 'open';
     // Without an announcement the step is only a guess, and a small upload may still fit where the step does not.
-    for (const bytes of announcedBytes === undefined ? [STEP_BYTES, 0] : [announcedBytes]) {
+    for (const bytes of announcedBytes === undefined ? [STEP_BYTES, 0] : this.#small.reservations(announcedBytes)) {
       this.#reservedBytes = bytes;
       const result = await this.#begin(bytes, signal);
       if (result === 'begun') return;
@@ -202,13 +213,26 @@ export class UploadSession {
     }
   }
 
+  /** What a small upload becomes. Undefined when the lane has to pack it, also because the quota has no room for both. */
+  async #pack(received: ReceivedUpload, documentBytes: number, signal: AbortSignal) {
+    const packed = await this.#small.pack(this.address, received.source, signal);
+    const wanted = this.#receivedBytes + (packed?.bytes ?? 0) + documentBytes;
+    if (!packed || (await this.#reserve(wanted, signal)) < wanted) return undefined;
+    for (const { key, options } of packed.objects) this.#note(key, options.size);
+    return packed.objects;
+  }
+
+  #note(key: string, bytes: number): void {
+    this.#others.push({ name: key.slice(datasetPrefix(this.address).length), size: bytes });
+    this.#keys.push(key);
+  }
+
   /** 400 when the quota has no room for a document of ours. */
   async #demandRoomFor(key: string, bytes: number, signal: AbortSignal): Promise<void> {
-    this.#others.push({ name: key.slice(datasetPrefix(this.address).length), size: bytes });
+    this.#note(key, bytes);
     const files = Math.max(this.#receivedBytes, this.#expectedBytes);
     if ((await this.#reserve(files, signal)) < files)
       throw await this.#overQuota(String(files + this.#othersBytes), signal);
-    this.#keys.push(key);
   }
 
   get #othersBytes(): number {

@@ -1,9 +1,15 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import t from 'tap';
+import { packUpload } from '../../../../actors/tasks/pack-upload.ts';
 import type { DatasetId, UserId } from '../../../../engine/model/ids.ts';
-import type { Uploads } from '../../../../engine/ports/uploads.ts';
+import { type FileEntry, serializeMetadata } from '../../../../engine/model/metadata.ts';
+import type { UploadSource, Uploads } from '../../../../engine/ports/uploads.ts';
 import { transient } from '../../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../../engine/runtime/log.ts';
+import { SMALL_UPLOADS, type SmallUploads } from '../../../../http/installer/uploads/small-files.ts';
 import { UploadSession } from '../../../../http/installer/uploads/upload-session.ts';
 import { FakeCatalog } from '../../../fakes/fake-catalog.ts';
 import { FakeObjectStore } from '../../../fakes/fake-object-store.ts';
@@ -23,6 +29,7 @@ const lost = async (): Promise<never> => {
 };
 
 interface Options {
+  readonly small?: SmallUploads;
   readonly announcedBytes?: number;
   readonly quotaBytes?: number;
   readonly uploads?: (uploads: FakeUploads) => Partial<Uploads>;
@@ -56,21 +63,23 @@ function setup(options: Options = {}) {
       quotaBytes: options.quotaBytes ?? 200 * MIB,
       waitingPerUser: 1_000,
       announcedBytes: options.announcedBytes,
+      small: options.small,
     },
   );
   const put = (name: string, bytes: number) => session.store('raw', name, Readable.from([Buffer.alloc(bytes)]), signal);
-  const accept = (size: number) =>
+  const acceptAll = (files: readonly FileEntry[], more: Pick<UploadSource, 'leftOut'> = {}) =>
     session.accept(
-      { metadata: metadata(), source: { kind: 'files', files: [{ name: 'a', size }] }, documents: [], properties: [] },
+      { metadata: metadata(), source: { kind: 'files', files, ...more }, documents: [], properties: [] },
       signal,
     );
+  const accept = (size: number) => acceptAll([{ name: 'a', size }]);
   const usage = () => uploads.usage(owner, signal);
   const left = async () => ({
     keys: store.keys(),
     rows: catalog.receiving.size + catalog.datasets.size,
     reserved: await usage(),
   });
-  return { session, store, catalog, clock, uploads, put, accept, usage, left };
+  return { session, store, catalog, clock, uploads, put, accept, acceptAll, usage, left };
 }
 
 t.test('reserves what the request announced', async (t) => {
@@ -230,3 +239,81 @@ t.test(
     }
   },
 );
+
+const PACKED = ['import-ready.zip', 'vdi-manifest.json', 'vdi-meta.json'].map((name) => `${prefix}/${name}`);
+const METADATA_BYTES = Buffer.byteLength(serializeMetadata(metadata()));
+const inPieces = (...pieces: readonly string[]) => Readable.from(pieces.map((piece) => Buffer.from(piece)));
+
+t.test('a small upload is packed as the lane packs it, and is stored at once', async (t) => {
+  const { session, store, catalog, uploads, acceptAll } = setup({ announcedBytes: 100, small: SMALL_UPLOADS });
+  const files = [
+    await session.store('raw', 'genes.txt', inPieces('gene 1\n', 'gene 2\n'), signal),
+    await session.store('raw', 'more.txt', inPieces('x'.repeat(1000)), signal),
+  ];
+  t.strictSame(store.keys(), [], 'nothing is stored before the form is sound');
+  await acceptAll(files);
+  t.strictSame(store.keys(), PACKED);
+  t.match(catalog.datasets.get(dataset), { upload: { status: 'success' }, files: { upload: files } });
+  t.equal(await uploads.source(dataset, signal), undefined);
+
+  const manifest = JSON.parse(store.text(`${prefix}/vdi-manifest.json`) ?? '');
+  t.strictSame(manifest, { rawUploads: files, installReady: [] });
+  const dir = t.testdir({ scratch: {} });
+  const lane = new FakeObjectStore();
+  for (const [name, text] of [
+    ['genes.txt', 'gene 1\ngene 2\n'],
+    ['more.txt', 'x'.repeat(1000)],
+  ] as const)
+    await lane.put(`${prefix}/raw/${name}`, Buffer.from(text), {}, signal);
+  const limits = { maxTotalBytes: MIB, maxFileBytes: MIB, maxEntries: 10, maxNameBytes: MIB, maxMs: 60_000 };
+  const input = { at: { owner, dataset }, files, scratchDir: join(dir, 'scratch'), limits, allowedFileExtensions: [] };
+  const { zipFile, files: packed } = await packUpload(input, { store: lane, signal });
+  t.strictSame(packed, files);
+  const stored = await store.get(`${prefix}/import-ready.zip`, undefined, signal);
+  t.ok(stored && (await readFile(zipFile)).equals(await buffer(stored.body)));
+});
+
+t.test('what the lane has to judge or unpack, and what is not small, is left to the lane', async (t) => {
+  const few: SmallUploads = { ...SMALL_UPLOADS, bytes: 10 };
+  const cases: Record<string, [Options, Readonly<Record<string, string>>, Pick<UploadSource, 'leftOut'>?]> = {
+    'an archive': [{ small: few }, { 'a.zip': 'PK' }],
+    'a file that is too large': [{ small: few }, { a: 'x'.repeat(11) }],
+    'files that are too large together': [{ small: few }, { a: '12345', b: '123456', c: '1' }],
+    'an upload with files that were left out': [{ small: few }, { a: '1' }, { leftOut: ['.DS_Store'] }],
+    'a request that announces much': [{ small: few, announcedBytes: 2 * MIB }, { a: '1' }],
+    'an upload without room for both': [{ small: few, quotaBytes: METADATA_BYTES + 101 }, { a: '1' }],
+  };
+  for (const [what, [options, contents, more]] of Object.entries(cases)) {
+    const { session, store, uploads, acceptAll } = setup(options);
+    const files: FileEntry[] = [];
+    for (const [name, text] of Object.entries(contents))
+      files.push(await session.store('raw', name, inPieces(text.slice(0, 3), text.slice(3)), signal));
+    await acceptAll(files, more);
+    const raw = Object.keys(contents).map((name) => `${prefix}/raw/${name}`);
+    t.strictSame(store.keys(), [...raw, `${prefix}/vdi-meta.json`], what);
+    for (const [name, text] of Object.entries(contents))
+      t.equal(store.text(`${prefix}/raw/${name}`), text, `${what}: ${name}`);
+    t.match(await uploads.source(dataset, signal), { kind: 'files', files }, what);
+  }
+});
+
+t.test('a small upload that is given up leaves nothing, also when its objects are stored already', async (t) => {
+  const { session, acceptAll, left } = setup({ small: SMALL_UPLOADS, uploads: () => ({ accept: lost }) });
+  const files = [await session.store('raw', 'a', inPieces('1'), signal)];
+  await t.rejects(acceptAll(files), { message: 'connection lost' });
+  await session.abandon();
+  t.strictSame(await left(), NOTHING);
+});
+
+t.test('a small upload that breaks off while it is read leaves nothing', async (t) => {
+  const { session, left } = setup({ small: SMALL_UPLOADS });
+  const broken = Readable.from(
+    (async function* () {
+      yield Buffer.from('1');
+      throw new Error('gone');
+    })(),
+  );
+  await t.rejects(session.store('raw', 'a', broken, signal), { message: 'gone' });
+  await session.abandon();
+  t.strictSame(await left(), NOTHING);
+});

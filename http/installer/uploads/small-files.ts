@@ -1,0 +1,118 @@
+// The data files of a small upload, held in memory until the upload is accepted. They are packed before the 202, as the upload
+// lane would pack them, so no file is stored to be read again, packed and removed, and no job is needed for it. For uploads of
+// many small datasets, this is a third of all writes to disk. Archives and whatever has to be judged are left to the lane
+// (actors/lanes/upload-lane.ts).
+
+import { Readable } from 'node:stream';
+import { archiveByName } from '../../../engine/archive/archive-entry.ts';
+import { zipInMemory } from '../../../engine/archive/zip-writer.ts';
+import { serialiseManifest } from '../../../engine/model/metadata.ts';
+import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
+import type { UploadSource } from '../../../engine/ports/uploads.ts';
+
+/** Which uploads are packed before the 202, and how. */
+export interface SmallUploads {
+  /** Most bytes of all data files. */
+  readonly bytes: number;
+  readonly zip: (files: readonly HeldFile[], signal: AbortSignal) => Promise<Uint8Array>;
+}
+
+/** A request that announces more than this, besides such files, is not small. */
+const FORM_BYTES = 1024 * 1024;
+/** For the documents and the archive of such an upload, so that one reservation suffices. */
+const OWN_BYTES = 8 * 1024;
+/** As the upload lane. */
+const LEVEL = 6;
+
+interface HeldFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+export const SMALL_UPLOADS: SmallUploads = {
+  bytes: 64 * 1024,
+  zip: (files, signal) =>
+    zipInMemory(
+      files.map(({ name, bytes }) => ({ path: name, size: bytes.length, body: bytes })),
+      { level: LEVEL },
+      signal,
+    ),
+};
+
+interface Packed {
+  /** The manifest and import-ready.zip, in the order in which they are stored. */
+  readonly objects: readonly ReturnType<typeof ownDocument>[];
+  readonly bytes: number;
+}
+
+export class SmallFiles {
+  readonly #small: SmallUploads | undefined;
+  readonly #held: HeldFile[] = [];
+  #bytes = 0;
+  #isAll = true;
+
+  /**
+   * @param small undefined = none is held
+   * @param announcedBytes of the whole request
+   */
+  constructor(small: SmallUploads | undefined, announcedBytes: number | undefined) {
+    this.#small = small && (announcedBytes ?? 0) <= small.bytes + FORM_BYTES ? small : undefined;
+  }
+
+  /** What to reserve at first: with room for what is stored besides what was announced, if there is any. */
+  reservations(announcedBytes: number): readonly number[] {
+    return this.#small ? [announcedBytes + OWN_BYTES, announcedBytes] : [announcedBytes];
+  }
+
+  /** Holds the file. If there is no room for it, returns all of it. */
+  async hold(name: string, body: Readable): Promise<Readable | undefined> {
+    if (!this.#small) return body;
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (this.#bytes + bytes <= this.#small.bytes) continue;
+      this.#isAll = false;
+      return Readable.from(joined(chunks, body), { objectMode: false });
+    }
+    this.#bytes += bytes;
+    this.#held.push({ name, bytes: Buffer.concat(chunks) });
+    return undefined;
+  }
+
+  /** Undefined when the lane has to pack the files. */
+  async pack(at: DatasetAddress, source: UploadSource, signal: AbortSignal): Promise<Packed | undefined> {
+    const [first, ...others] = this.#held;
+    if (!this.#small || !first || !this.#isAll || source.kind !== 'files' || source.leftOut !== undefined)
+      return undefined;
+    if (others.length === 0 && archiveByName(first.name)) return undefined;
+    const manifest = Buffer.from(serialiseManifest({ rawUploads: source.files, installReady: [] }));
+    const zip = await this.#small.zip(this.#held, signal);
+    return {
+      objects: [
+        ownDocument(objectKey(at, 'vdi-manifest.json'), manifest),
+        ownDocument(objectKey(at, 'import-ready.zip'), zip),
+      ],
+      bytes: manifest.length + zip.length,
+    };
+  }
+
+  /** The files that are held, which are held no longer. */
+  release(): readonly HeldFile[] {
+    return this.#held.splice(0);
+  }
+}
+
+/** An object that the acceptance records. */
+export const ownDocument = (key: string, source: Uint8Array) =>
+  ({ key, source, options: { size: source.length, handedOver: true } }) as const;
+
+async function* joined(head: readonly Uint8Array[], rest: Readable): AsyncGenerator<Uint8Array> {
+  try {
+    yield* head;
+    yield* rest;
+  } finally {
+    rest.destroy();
+  }
+}
