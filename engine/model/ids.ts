@@ -14,6 +14,9 @@ export type UserId = Branded<'UserId'>;
 /** One of the configured install targets, 5..32 characters (docs/contract/installer.md#shared-types). */
 export type TargetId = Branded<'TargetId'>;
 
+/** 32 hexadecimal digits: random, so that it tells nothing and nobody guesses it. */
+export type UploadId = Branded<'UploadId'>;
+
 /** The text of a dataset id as a regular expression. Never `.` or `..`, because ids are parts of paths. */
 export const DATASET_ID_TEXT = '[a-zA-Z0-9_-][a-zA-Z0-9_.-]{0,63}';
 const DATASET_ID = new RegExp(`^${DATASET_ID_TEXT}$`);
@@ -37,6 +40,15 @@ export function parseUserId(text: string): UserId | undefined {
   if (!USER_ID.test(text) || (text.length === USER_ID_DIGITS && BigInt(text) > USER_ID_MAX)) return undefined;
   return text as UserId;
 }
+
+/** The text as the id of a resumable upload, or undefined when it is not one. */
+export function parseUploadId(text: string): UploadId | undefined {
+  return /^[0-9a-f]{32}$/.test(text) ? (text as UploadId) : undefined;
+}
+
+/** @param random fills the given array with random bytes */
+export const newUploadId = (random: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array): UploadId =>
+  Buffer.from(random(new Uint8Array(16))).toString('hex') as UploadId;
 
 /** For ids that the configuration has already checked. */
 export function targetId(text: string): TargetId {

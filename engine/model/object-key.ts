@@ -3,10 +3,11 @@
 //   {ownerId}/{datasetId}/raw/{file}     the untouched upload until import-ready.zip exists
 //   {ownerId}/{datasetId}/documents|datasetProperties/{file}
 //   {ownerId}/{datasetId}/shares/{recipientId}/share-offer.json|share-receipt.json
-//   reports/... and handler/...          other services' objects: never a dataset's
+//   reports/..., handler/...             other services' objects: never a dataset's
+//   resumable/{uploadId}                 uploads that clients send in several requests, before a dataset is made of them
 
 import { defect } from '../runtime/failure.ts';
-import { type DatasetId, parseUserId, type UserId } from './ids.ts';
+import { type DatasetId, parseUserId, type UploadId, type UserId } from './ids.ts';
 
 export const DATASET_OBJECTS = [
   'vdi-meta.json',
@@ -38,8 +39,9 @@ export type ObjectKey = DatasetAddress &
     | { readonly kind: 'unknown'; readonly rest: string }
   );
 
-/** Prefixes that belong to other services of the same bucket; router, listings and reconciler skip them. */
-const FOREIGN_PREFIXES = ['reports/', 'handler/'];
+export const RESUMABLE_PREFIX = 'resumable/';
+/** Prefixes that hold no datasets, such as those of other services of the same bucket; router, listings and reconciler skip them. */
+const FOREIGN_PREFIXES = ['reports/', 'handler/', RESUMABLE_PREFIX];
 /** Wider than `parseDatasetId`, so that an existing dataset is never taken for absent because of its name. */
 const KEY_DATASET_ID = /^[\w.-]{1,64}$/;
 
@@ -47,6 +49,7 @@ export const datasetPrefix = (at: DatasetAddress): string => `${at.owner}/${at.d
 export const objectKey = (at: DatasetAddress, object: DatasetObject): string => datasetPrefix(at) + object;
 export const fileKey = (at: DatasetAddress, folder: FileFolder, name: string): string =>
   `${datasetPrefix(at)}${folder}/${name}`;
+export const resumableKey = (id: UploadId): string => `${RESUMABLE_PREFIX}${id}`;
 export const shareKey = (at: DatasetAddress, recipient: UserId, object: ShareObject): string =>
   `${datasetPrefix(at)}shares/${recipient}/${object}`;
 

@@ -7,7 +7,7 @@
 //              under raw/ may be removed
 //   gone       abandoned before the 202, or swept
 
-import type { DatasetId, UserId } from '../model/ids.ts';
+import type { DatasetId, UploadId, UserId } from '../model/ids.ts';
 import type { DatasetMetadata, FileEntry } from '../model/metadata.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
 import type { Traceparent } from '../model/traceparent.ts';
@@ -34,6 +34,11 @@ export interface AcceptedUpload extends DatasetAddress {
   readonly properties: readonly FileEntry[];
   /** Further objects of the dataset that are already stored, by their names below its prefix; absent = not known. */
   readonly others?: readonly FileEntry[];
+  /**
+   * Resumable uploads whose bytes are the data files, claimed by this process (resumable-uploads.ts). They are used up by the
+   * acceptance, and what they reserve becomes the dataset's. Absent = none.
+   */
+  readonly taken?: readonly UploadId[];
   readonly eventId: number;
   /** Of the request that uploaded the dataset, for the jobs that follow. */
   readonly traceparent?: Traceparent;

@@ -442,7 +442,7 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
 }
 
 /** 10 bytes in one file. */
-function acceptedUpload(at: DatasetAddress, more: Partial<AcceptedUpload>): AcceptedUpload {
+export function acceptedUpload(at: DatasetAddress, more: Partial<AcceptedUpload>): AcceptedUpload {
   return {
     ...at,
     metadata: metadataOf(at.owner),

@@ -55,6 +55,24 @@ export async function openDatabase(t: Teardown, schema: string, poolSize = 4): P
   return db;
 }
 
+/** A process on the cache database: an instance id with its session lock, until it dies or the test ends. */
+export async function livingProcess(
+  t: Teardown,
+  db: Postgres,
+): Promise<{ readonly instance: number; readonly die: () => Promise<void> }> {
+  const session = await db.dedicated();
+  let ended = false;
+  const die = async (): Promise<void> => {
+    if (!ended) await session.end();
+    ended = true;
+  };
+  t.teardown(die);
+  const { rows } = await session.query("select nextval('instance_id')::integer as id");
+  const instance: number = rows[0].id;
+  await session.query('select pg_advisory_lock(instance_class(), $1)', [instance]);
+  return { instance, die };
+}
+
 async function testServer(t: Teardown): Promise<Omit<TestDatabase, 'database'>> {
   const given = process.env.LONGSHORE_TEST_POSTGRES;
   const password = process.env.LONGSHORE_TEST_PASSWORD ?? 'longshore-tests';

@@ -65,7 +65,7 @@ export const plainTag = (etag: string): string => etag.replace(/^(?:W\/)?"?|"$/g
 export const wholeSeconds = (date: string): Date => new Date(Math.floor(Date.parse(date) / 1000) * 1000);
 
 /** The content of the first tag of this name between two positions. */
-function fieldOf(xml: string, name: string, from = 0, to = xml.length): string | undefined {
+export function fieldOf(xml: string, name: string, from = 0, to = xml.length): string | undefined {
   const start = xml.indexOf(`<${name}>`, from);
   if (start < 0 || start >= to) return undefined;
   const begin = start + name.length + 2;

@@ -23,17 +23,17 @@ interface Part {
   readonly isLast: boolean;
 }
 
-interface SentPart {
+export interface SentPart {
   readonly part: number;
   readonly etag: string;
 }
 
-const PART_BYTES = 8 * 1024 * 1024;
+export const PART_BYTES = 8 * 1024 * 1024;
 /** The store accepts 10,000 parts. Every 1,000 parts, they grow by `PART_BYTES`, so an object may have up to 430 GiB. */
 const SAME_SIZE_PARTS = 1_000;
 const MAX_PARTS = 10_000;
 /** Some stores copy all parts when an upload is completed. */
-const COMPLETE_MS = 10 * 60_000;
+export const COMPLETE_MS = 10 * 60_000;
 /** Timeout for removing an unfinished upload. Short, because the put has failed and its caller is waiting. */
 const CLEAR_MS = 5_000;
 
@@ -107,17 +107,23 @@ function put(
   return connection.call(`putting ${key}`, signal, work, true);
 }
 
-class MultipartUpload {
+export class MultipartUpload {
   readonly #connection: S3Connection;
   readonly #key: string;
   readonly #log: Logger;
   readonly #parts: SentPart[] = [];
-  #id = '';
+  #id: string;
 
-  constructor(connection: S3Connection, key: string, log: Logger) {
+  /** @param id of an upload that has begun */
+  constructor(connection: S3Connection, key: string, log: Logger, id = '') {
     this.#connection = connection;
     this.#key = key;
     this.#log = log;
+    this.#id = id;
+  }
+
+  get id(): string {
+    return this.#id;
   }
 
   async begin(signal: AbortSignal): Promise<void> {
@@ -130,21 +136,26 @@ class MultipartUpload {
     );
   }
 
-  async send(bytes: Buffer, signal: AbortSignal): Promise<void> {
-    const part = this.#parts.length + 1;
-    if (part > MAX_PARTS) throw defect(`${this.#key}: more than ${MAX_PARTS} parts`);
-    const query = `partNumber=${part}&uploadId=${encodeURIComponent(this.#id)}`;
+  /** @param part its number; one that was sent before is replaced */
+  async send(bytes: Buffer, signal: AbortSignal, part = this.#parts.length + 1): Promise<void> {
+    const query = this.partQuery(part);
     this.#parts.push({ part, etag: await put(this.#connection, this.#key, query, bytes, false, signal) });
   }
 
-  complete(signal: AbortSignal): Promise<string> {
+  complete(signal: AbortSignal, parts: readonly SentPart[] = this.#parts): Promise<string> {
     const { bucket } = this.#connection;
+    const inOrder = parts.toSorted((a, b) => a.part - b.part);
     return this.#connection.call(`putting ${this.#key}`, signal, async (call, client) => {
       call.commit();
       call.expect(COMPLETE_MS, 'an answer');
-      const { etag } = await client.completeMultipartUpload(bucket, this.#key, this.#id, this.#parts);
+      const { etag } = await client.completeMultipartUpload(bucket, this.#key, this.#id, inOrder);
       return etag ?? '';
     });
+  }
+
+  partQuery(part: number): string {
+    if (part > MAX_PARTS) throw defect(`${this.#key}: more than ${MAX_PARTS} parts`);
+    return `partNumber=${part}&uploadId=${encodeURIComponent(this.#id)}`;
   }
 
   /** Removes the parts. If that fails, the sweep removes them later (s3-store.ts). */

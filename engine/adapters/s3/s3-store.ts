@@ -9,7 +9,7 @@
 
 import { lstat, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { demandAllowedKey, demandDifferentKeys } from '../../model/object-key.ts';
+import { demandAllowedKey, demandDifferentKeys, RESUMABLE_PREFIX } from '../../model/object-key.ts';
 import type {
   NewObject,
   ObjectInfo,
@@ -221,7 +221,8 @@ export class UnfinishedUploads {
         client.listIncompleteUploadsQuery(bucket, '', key, id, ''),
       );
       for (const upload of page.uploads) {
-        if (upload.initiated.getTime() >= time) continue;
+        // Resumable uploads have a time of their own, and are removed with their rows.
+        if (upload.initiated.getTime() >= time || upload.key.startsWith(RESUMABLE_PREFIX)) continue;
         await this.#connection.call(`removing the parts of ${upload.key}`, signal, (_call, client) =>
           client.abortMultipartUpload(bucket, upload.key, encodeURIComponent(upload.uploadId)),
         );

@@ -8,7 +8,8 @@ import { enqueueCte, notifyLanes } from '../jobs/enqueue-jobs.ts';
 import { type SqlParameters, storableJson, storableText } from '../postgres/sql-parameters.ts';
 
 /**
- * Creates the dataset's rows and its job from its `receiving` row, which becomes `accepted`, or `stored` if it is packed. Returns no row if that row is gone.
+ * Creates the dataset's rows and its first job from its `receiving` row, which becomes `accepted`, or `stored` if it is packed.
+ * Returns no row if that row is gone, or one of the resumable uploads that it takes is not this process's any more.
  */
 export function acceptStatement(upload: AcceptedUpload, instance: number, parameters: SqlParameters): string {
   const { source, packed } = upload;
@@ -20,11 +21,23 @@ export function acceptStatement(upload: AcceptedUpload, instance: number, parame
         `greatest(r.reserved_bytes - ${parameters.add(sumOf(besides(upload)), 'bigint')}, 0)`;
   const { type } = upload.metadata;
   const traceparent = parameters.add(upload.traceparent ?? null, 'text');
+  const { taken = [] } = upload;
+  const holder = parameters.add(instance, 'integer');
   const ctes = [
+    ...(taken.length > 0
+      ? [
+          `taken as materialized (
+      select id from resumable_upload
+      where id = any(${parameters.add(taken, 'text[]')}) and owner_id = ${parameters.add(upload.owner, 'numeric')}
+        and state = 'open' and holder = ${holder} and offset_bytes = length_bytes
+      order by id for update)`,
+        ]
+      : []),
     `received as materialized (
       select dataset_id, reserved_bytes from upload
-      where dataset_id = ${parameters.add(upload.dataset, 'text')} and state = 'receiving'
-        and holder = ${parameters.add(instance, 'integer')} for update)`,
+      where dataset_id = ${parameters.add(upload.dataset, 'text')} and state = 'receiving' and holder = ${holder}
+        ${taken.length > 0 ? `and (select count(*) from taken) = ${parameters.add(taken.length, 'bigint')}` : ''}
+      for update)`,
     ...insertDataset(
       upload,
       upload.metadata,
@@ -47,6 +60,13 @@ export function acceptStatement(upload: AcceptedUpload, instance: number, parame
       update upload u set state = ${packed ? `'stored'` : `'accepted'`}, reserved_bytes = 0,
         source = ${parameters.add(packed ? null : storableJson(JSON.stringify(source)), 'jsonb')}
       from added a where u.dataset_id = a.dataset_id)`,
+    ...(taken.length > 0
+      ? [
+          `used as (
+      update resumable_upload u set state = 'used', holder = null, reserved_bytes = 0
+      from taken k, added a where u.id = k.id)`,
+        ]
+      : []),
     enqueueCte(
       'first_job',
       { lane: packed ? 'import' : 'upload', eventId: upload.eventId, source: 'api' },

@@ -10,6 +10,7 @@ import { FakeCatalog } from '../../../fakes/fake-catalog.ts';
 import { FakeLeaseTable } from '../../../fakes/fake-lease-table.ts';
 import { FakeUploads } from '../../../fakes/fake-uploads.ts';
 import { cacheDatabase, grantLease } from '../../../support/cache-database.ts';
+import { livingProcess } from '../../../support/database.ts';
 import { metadataOf, newAddress, newUser } from '../../../support/dataset-samples.ts';
 
 const signal = new AbortController().signal;
@@ -27,16 +28,7 @@ interface JobRow {
 
 /** A process of its own: an instance id with its session lock. */
 async function setup(t: Test) {
-  const session = await db.dedicated();
-  let ended = false;
-  const die = async () => {
-    if (!ended) await session.end();
-    ended = true;
-  };
-  t.teardown(die);
-  const { rows } = await session.query("select nextval('instance_id')::integer as id");
-  const instance: number = rows[0].id;
-  await session.query('select pg_advisory_lock(instance_class(), $1)', [instance]);
+  const { instance, die } = await livingProcess(t, db);
   const uploads = new PostgresUploads(db, { instance });
   const jobs = () =>
     db.query<JobRow>(
