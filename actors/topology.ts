@@ -19,6 +19,7 @@ import type { JobCancels } from '../engine/ports/job-cancels.ts';
 import type { ClaimedJob, JobOutcome, Jobs, Leases } from '../engine/ports/jobs.ts';
 import type { ObjectStore } from '../engine/ports/object-store.ts';
 import type { Problems } from '../engine/ports/problems.ts';
+import type { ResumableUploads, UploadBytes } from '../engine/ports/resumable-uploads.ts';
 import type { DiskRoom } from '../engine/ports/storage-room.ts';
 import type { Uploads } from '../engine/ports/uploads.ts';
 import type { Child, ChildSpec } from '../engine/runtime/actor.ts';
@@ -30,7 +31,7 @@ import type { Clock } from '../engine/runtime/time.ts';
 import { Timer } from '../engine/runtime/timer.ts';
 import type { Daemons } from './daemons/daemons.ts';
 import { DaemonLeaders } from './daemons/leadership.ts';
-import { sweepUploads } from './daemons/sweeps.ts';
+import { sweepResumable, sweepUploads } from './daemons/sweeps.ts';
 import type { InstallTargets } from './dataset/site-targets.ts';
 import { type LaneChannels, Pump, type PumpOptions, routeEvents, takeEvents } from './events/event-router.ts';
 import { Cancellations } from './jobs/cancellations.ts';
@@ -100,6 +101,9 @@ interface TopologyOptions {
   readonly settleStore: (signal: AbortSignal) => Promise<void>;
   /** Recounts stored objects whose count crashed processes left incomplete. Undefined = nothing counts them. */
   readonly sweepKept?: (signal: AbortSignal) => Promise<number>;
+  /** Resumable uploads, whose leftovers are swept. Undefined = there are none. */
+  readonly resumable?: Pick<ResumableUploads, 'leftovers' | 'forget'>;
+  readonly uploadBytes?: Pick<UploadBytes, 'remove'>;
   /** Undefined where only events may create work. */
   readonly daemons?: Pick<Daemons, 'specs'>;
   /** Calls `hear` after each pause in which other processes may have considered this one dead. */
@@ -231,6 +235,8 @@ function uploadSweep(options: TopologyOptions): Child {
       await options.settleStore(signal);
       const swept = await sweepUploads(options, options.log, signal);
       await options.sweepKept?.(signal);
+      const { resumable, uploadBytes: bytes, clock, log } = options;
+      if (resumable && bytes) await sweepResumable({ resumable, bytes, clock, log }, signal);
       return swept;
     },
   });

@@ -117,6 +117,7 @@ export const LIVE_KINDS = {
   'daemon-interval': 'applies immediately, measured from the start of the last run',
   'plugin-timeouts': 'applies to calls that start afterwards',
   'history-retention': 'applies at the next hourly run',
+  'upload-expiry': 'applies to uploads that are created or continued afterwards',
   'log-level': 'applies immediately',
 } as const;
 export type LiveKind = keyof typeof LIVE_KINDS;

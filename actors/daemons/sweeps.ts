@@ -4,9 +4,11 @@ import { datasetPrefix } from '../../engine/model/object-key.ts';
 import type { AuditLog } from '../../engine/ports/audit-log.ts';
 import type { JobHistory } from '../../engine/ports/job-history.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { ResumableUploads, UploadBytes } from '../../engine/ports/resumable-uploads.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
 import type { LiveSetting } from '../../engine/runtime/live-setting.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
+import type { Clock } from '../../engine/runtime/time.ts';
 import { Timer, type TimerParts } from '../../engine/runtime/timer.ts';
 import { removeListed } from '../dataset/remove-objects.ts';
 
@@ -26,6 +28,35 @@ export async function sweepUploads(
     log.info({ dataset: at.dataset, owner: at.owner }, 'upload of a crashed process removed');
   }
   return orphans.length;
+}
+
+// Of resumable uploads that have expired, were terminated, or became part of a dataset, the bytes are removed, then the row.
+
+interface ResumableSweepParts {
+  readonly resumable: Pick<ResumableUploads, 'leftovers' | 'forget'>;
+  readonly bytes: Pick<UploadBytes, 'remove'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Returns how many were removed. One that cannot be removed does not keep the others. */
+export async function sweepResumable(
+  { resumable, bytes, clock, log }: ResumableSweepParts,
+  signal: AbortSignal,
+): Promise<number> {
+  let removed = 0;
+  for (const upload of await resumable.leftovers(clock.now(), signal)) {
+    try {
+      await bytes.remove(upload, signal);
+      await resumable.forget(upload, signal);
+      removed++;
+    } catch (err) {
+      signal.throwIfAborted();
+      log.warn({ err, upload }, 'a resumable upload could not be removed; the next sweep tries again');
+    }
+  }
+  if (removed > 0) log.info({ uploads: removed }, 'resumable uploads removed that were used, terminated or expired');
+  return removed;
 }
 
 // Drops what is past its retention: weekly partitions of the audit trail, and entries of the history. Every process runs this:

@@ -166,6 +166,7 @@ export async function compose(
     types,
     {
       ...{ breakers, daemons, failedInstalls, settings: parts.settings, intervals: parts.live.daemonIntervals },
+      uploadExpiryMs: parts.live.uploadExpiryMs,
       ...{ pauses: inForce, pausable, history, secondChances },
     },
     [...pluginChecks(data.plugins, breakers), partsCheck(() => statuses())],

@@ -18,6 +18,7 @@ import type { MetricsHistory } from '../../engine/runtime/metrics-history.ts';
 import type { ChildStatus } from '../../engine/runtime/supervisor.ts';
 import { liveInstallStatus } from '../../http/installer/live-status.ts';
 import { installerRoutes } from '../../http/installer/routes.ts';
+import { resumableMetrics } from '../../http/installer/uploads/resumable/resumable-intake.ts';
 import { SMALL_UPLOADS } from '../../http/installer/uploads/small-files.ts';
 import type { AuthSettings } from '../../http/kernel/auth/authenticate.ts';
 import type { HealthCheck } from '../../http/kernel/pipeline/ops.ts';
@@ -38,6 +39,7 @@ interface InstallerActors {
   readonly history: MetricsHistory;
   /** The current settings. */
   readonly intervals: LiveSetting<DaemonIntervals>;
+  readonly uploadExpiryMs: LiveSetting<number>;
 }
 
 export function installerFrontEnd(
@@ -74,6 +76,7 @@ export function installerFrontEnd(
         secondChances: actors.secondChances,
         pausable: actors.pausable,
         history: actors.history,
+        onResumable: resumableMetrics(parts.metrics),
         processSettings: actors.settings,
         sites: [...core.targets.values()],
         log: parts.log.child({ actor: 'installer' }),
@@ -83,6 +86,8 @@ export function installerFrontEnd(
         random: (bytes) => webcrypto.getRandomValues(bytes),
         settings: {
           maxUploadBytes: restService.maxUploadSize,
+          resumablePerUser: restService.resumableUploads.perUser,
+          resumableExpiryMs: () => actors.uploadExpiryMs.current,
           userMaxStorageBytes: restService.userMaxStorageSize,
           autoAcceptShares: restService.autoAcceptShares,
           retentionMs: daemons.pruner.retentionWindowMs,

@@ -21,6 +21,8 @@ export class LiveSettings {
   /** Milliseconds between runs that approve access requests. */
   readonly approvalMs: LiveSetting<number> | undefined;
   readonly historyRetentionMs: LiveSetting<number>;
+  /** Milliseconds that a resumable upload waits. */
+  readonly uploadExpiryMs: LiveSetting<number>;
   /** By the plugin's key; threads read them at each call. */
   readonly pluginTimes: ReadonlyMap<string, SharedArrayBuffer>;
   readonly #takers: Readonly<Record<LiveKind, (next: Configuration) => void>>;
@@ -31,6 +33,7 @@ export class LiveSettings {
     this.approvalMs = access && new LiveSetting(access.autoApproval.intervalMs);
     this.daemonIntervals = new LiveSetting<DaemonIntervals>(installer.daemons);
     this.historyRetentionMs = new LiveSetting(containerCore.history.retentionMs);
+    this.uploadExpiryMs = new LiveSetting(installer.restService.resumableUploads.expiryMs);
     this.pluginTimes = new Map(
       Object.entries(installer.plugins).map(([key, plugin]) => [key, shareTimes(callTimes(plugin))]),
     );
@@ -45,6 +48,7 @@ export class LiveSettings {
       },
       'plugin-timeouts': (next) => this.#changeTimes(next.installer),
       'history-retention': (next) => this.historyRetentionMs.set(next.containerCore.history.retentionMs),
+      'upload-expiry': ({ installer: next }) => this.uploadExpiryMs.set(next.restService.resumableUploads.expiryMs),
       'log-level': (next) => void threshold.set(next.containerCore.log.level),
     };
   }

@@ -32,6 +32,7 @@ import { PostgresInstallTarget } from '../../engine/adapters/sites/install-targe
 import { PostgresSiteGrants } from '../../engine/adapters/sites/site-grants-postgres.ts';
 import { PostgresTargetIndex } from '../../engine/adapters/sites/target-index-postgres.ts';
 import { CountedStore } from '../../engine/adapters/uploads/counted-store.ts';
+import { PostgresResumableUploads } from '../../engine/adapters/uploads/resumable-uploads-postgres.ts';
 import { PostgresStoredBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import { PostgresUploads } from '../../engine/adapters/uploads/uploads-postgres.ts';
 import { type DataType, DataTypes } from '../../engine/model/data-types.ts';
@@ -42,6 +43,7 @@ import type { ChangeQueue, EventLog } from '../../engine/ports/event-log.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
+import type { ResumableUploads, UploadBytes } from '../../engine/ports/resumable-uploads.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
@@ -73,6 +75,8 @@ export interface Core {
   readonly index: PostgresDatasetIndex;
   readonly slimPasses: PostgresSlimPasses;
   readonly uploads: PostgresUploads;
+  readonly resumable: ResumableUploads;
+  readonly uploadBytes: UploadBytes;
   readonly jobs: PostgresJobs;
   readonly jobAdmin: PostgresJobAdmin;
   readonly jobHistory: PostgresJobHistory;
@@ -140,7 +144,7 @@ export async function openCore(
   const { changes, journal, checks } = await openChangeQueue(installer, { db: journalDb, instance, ...parts });
   const honorsHandOver = installer.logBroker.driver === 'postgres' && installer.queueBroker.driver === 'postgres';
   const opened = await openObjectStore(installer.objectStore, { journal, honorsHandOver, clock, log }, signal);
-  const { store: uncountedStore, settle } = scope.use('object store', opened);
+  const { store: uncountedStore, uploadBytes, settle } = scope.use('object store', opened);
   const countsDb = scope.use('cache database for counts', new Postgres(countsConnection(installer.cacheDb), log));
   const kept = new PostgresStoredBytes(countsDb, instance.id);
   const quotaBytes = installer.restService.userMaxStorageSize;
@@ -168,6 +172,8 @@ export async function openCore(
     index: new PostgresDatasetIndex(db),
     slimPasses: new PostgresSlimPasses(db),
     uploads: new PostgresUploads(db, { instance: instance.id }),
+    resumable: new PostgresResumableUploads(db, instance.id),
+    uploadBytes,
     jobs: new PostgresJobs(db, instance, clock),
     jobAdmin: new PostgresJobAdmin(db),
     jobHistory,

@@ -114,12 +114,28 @@ const urlUploads = filled('Uploads that we download from a URL.', {
   }),
 });
 
+const resumableUploads = filled(
+  'Uploads that clients send in several requests, and continue after a cut (`/uploads`).',
+  {
+    expiry: duration('How long an upload waits to be continued, or used for a dataset, before it is removed.', '24h', {
+      positive: true,
+      'x-live': 'upload-expiry',
+    }),
+    perUser: integer('Resumable uploads of one user of which no dataset was made yet; further ones get 429.', {
+      minimum: 1,
+      maximum: 1000,
+      default: 100,
+    }),
+  },
+);
+
 const restService = filled('The installer API.', {
   maxUploadSize: size('Maximum bytes of one upload request.', { minimum: 1_048_576, default: 1_073_741_824 }),
   userMaxStorageSize: size('Bytes of raw uploads per user.', { minimum: 1_073_741_824, default: 10_737_418_240 }),
   archives,
   enableFrameworkTrace: flag('Send response headers that trace how a request was handled.', false),
   urlUploads,
+  resumableUploads,
   autoAcceptShares: flag('Treat a share offer as accepted until the recipient answers.', false),
 });
 

@@ -57,10 +57,13 @@ import {
 } from './service-meta.ts';
 import { shareOffersRoute, shareRoutes } from './shares.ts';
 import { type CreateOptions, Creation, createRoute } from './uploads/create.ts';
+import { ResumableIntake, type ResumableParts, type ResumableSettings } from './uploads/resumable/resumable-intake.ts';
+import { resumableRoutes } from './uploads/resumable/resumable-routes.ts';
 import { reviseRoute } from './uploads/revise.ts';
 import { type IntakeOptions, type IntakeSettings, UploadIntake } from './uploads/upload-intake.ts';
+import { UploadSlots } from './uploads/upload-limits.ts';
 
-export interface InstallerSettings extends IntakeSettings, ServiceMetaSettings {
+export interface InstallerSettings extends IntakeSettings, ResumableSettings, ServiceMetaSettings {
   /** Disabled ones too. */
   readonly installTargets: readonly InstallTargetSettings[];
   /** An offer counts as accepted as long as the recipient has not answered. */
@@ -69,7 +72,10 @@ export interface InstallerSettings extends IntakeSettings, ServiceMetaSettings {
   readonly retentionMs: number;
 }
 
-export interface InstallerOptions extends Omit<IntakeOptions, 'settings' | 'store'>, Pick<CreateOptions, 'random'> {
+export interface InstallerOptions
+  extends Omit<IntakeOptions, 'settings' | 'store' | 'uploadBytes'>,
+    Pick<ResumableParts, 'resumable' | 'uploadBytes'>,
+    Pick<CreateOptions, 'random'> {
   readonly uploads: IntakeOptions['uploads'] & SelfMetaOptions['uploads'];
   readonly settings: InstallerSettings;
   readonly store: Pick<ObjectStore, 'put' | 'get' | 'head' | 'list' | 'remove'>;
@@ -109,13 +115,16 @@ export interface InstallerOptions extends Omit<IntakeOptions, 'settings' | 'stor
 export function installerRoutes(options: InstallerOptions): readonly Route[] {
   const targets = new InstallTargets(options.settings.installTargets);
   const details = new DetailsCheck(targets, options.dataTypes);
-  const intake = new UploadIntake({ ...options, store: options.uncountedStore });
+  const slots = new UploadSlots(options.settings.uploadsPerUser);
+  const resumable = new ResumableIntake(options, slots);
+  const intake = new UploadIntake({ ...options, store: options.uncountedStore }, slots, resumable.claims);
   const creation = new Creation({ ...options, details, intake });
   const patches = new PatchCheck(details, options.dataTypes);
   return [
     listRoute({ ...options, targets }),
     communityRoute({ ...options, targets }),
     createRoute(creation),
+    ...resumableRoutes(resumable, options.settings.maxUploadBytes),
     detailsRoute(options),
     patchRoute({ ...options, patches }),
     reviseRoute({ ...options, patches, intake }),

@@ -13,6 +13,7 @@ import { PostgresJobHistory } from '../../engine/adapters/jobs/job-history-postg
 import { PostgresPauses } from '../../engine/adapters/jobs/pauses-postgres.ts';
 import { PostgresProblems } from '../../engine/adapters/jobs/problems-postgres.ts';
 import { RemoteHttp } from '../../engine/adapters/remote/remote-http.ts';
+import { PostgresResumableUploads } from '../../engine/adapters/uploads/resumable-uploads-postgres.ts';
 import { PostgresStoredBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import { NO_GRANTS } from '../../engine/ports/access-requests.ts';
@@ -23,6 +24,7 @@ import { installerRoutes } from '../../http/installer/routes.ts';
 import { FakePrunerControl, FakeReconcilerControl } from '../fakes/fake-daemons.ts';
 import { FakeFailedInstalls } from '../fakes/fake-failed-installs.ts';
 import { FakeProcessSettings } from '../fakes/fake-process-settings.ts';
+import { FakeUploadBytes } from '../fakes/fake-upload-bytes.ts';
 import { PRUNER_REPORT, RECONCILER_REPORT } from '../fixtures/daemon-reports.ts';
 import { INSTALL_TARGETS, soundDetails } from '../http/installer/installation.ts';
 import { detailsPart, type FormPart, form, listen, NO_CHANCES } from '../http/installer/installer-app.ts';
@@ -66,6 +68,9 @@ async function serve(): Promise<string> {
   let events = 1_000_000;
   const routes = installerRoutes({
     ...{ store, uncountedStore, kept, uploads, queries, edits, jobs },
+    resumable: new PostgresResumableUploads(db, 1),
+    uploadBytes: new FakeUploadBytes(uncountedStore),
+    onResumable: () => {},
     reports: new PostgresDatasetReports(db),
     jobHistory: new PostgresJobHistory(db),
     pauses: new PostgresPauses(db, { listen: () => () => undefined }),
@@ -93,6 +98,8 @@ async function serve(): Promise<string> {
       maxUploadBytes: 40_000,
       userMaxStorageBytes: QUOTA,
       uploadsPerUser: 8,
+      resumablePerUser: 5,
+      resumableExpiryMs: () => 86_400_000,
       waitingPerUser: 1_000_000,
       autoAcceptShares: false,
       retentionMs: 30 * 86_400_000,

@@ -64,6 +64,7 @@ const INTEGERS: Record<string, Bounds> = {
   'containerCore.disk.floor': [0, 50],
   'containerCore.disk.floorSize': [0, OPEN],
   'containerCore.http.limits.waitingPerUser': [1, 1_000_000],
+  'installer.restService.resumableUploads.perUser': [1, 1000],
   'installer.restService.urlUploads.maxRedirects': [0, 20],
   'installer.restService.urlUploads.ports.0': [1, 65_535],
   'installer.plugins.*.limits.cpu': [1, 31_536_000],

@@ -129,6 +129,7 @@ const DEFAULTS = {
         connectTimeoutMs: 10 * SECOND,
         idleTimeoutMs: MINUTE,
       },
+      resumableUploads: { expiryMs: DAY, perUser: 100 },
       autoAcceptShares: false,
     },
     sharedTargetDbPooling: { poolSize: 20, idleTimeoutMs: 10 * MINUTE },

@@ -45,7 +45,8 @@ export function proxyUploadRoute(creation: Creation): Route {
       ...refusals({
         ...ADMIN_REFUSALS,
         400: "The header User-ID is missing or no user id, or the body cannot be used or exceeds a limit or the user's quota",
-        415: 'The body is not multipart/form-data',
+        409: 'Another request uses one of uploadIds',
+        415: 'The body is neither multipart/form-data nor JSON',
         422: 'Metadata, files or URL are not accepted',
         424: 'Nothing can be fetched from the URL',
         429: 'Too many uploads of the user at once',

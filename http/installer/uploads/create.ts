@@ -42,7 +42,8 @@ export function createRoute(creation: Creation): Route {
       ...refusals({
         400: 'The body cannot be used, or is larger than an upload may be or than the storage quota allows',
         403: 'Guests cannot upload',
-        415: 'The body is not multipart/form-data',
+        409: 'Another request uses one of uploadIds',
+        415: 'The body is neither multipart/form-data nor JSON',
         422: 'Metadata, files or URL are not accepted',
         424: 'Nothing can be fetched from the URL',
         429: 'Too many uploads at once',

@@ -64,6 +64,11 @@ export class SmallFiles {
     return this.#small ? [announcedBytes + OWN_BYTES, announcedBytes] : [announcedBytes];
   }
 
+  /** A data file came in another way, so the lane packs all of them. */
+  leaveToLane(): void {
+    this.#isAll = false;
+  }
+
   /** Holds the file. If there is no room for it, returns all of it. */
   async hold(name: string, body: Readable): Promise<Readable | undefined> {
     if (!this.#small) return body;

@@ -4,12 +4,13 @@
 
 import type { DataType } from '../../../engine/model/data-types.ts';
 import { checkFileName, fileNameKey, isDesktopJunk } from '../../../engine/model/file-name.ts';
+import { isObject } from '../../../engine/model/json.ts';
 import type { FileEntry } from '../../../engine/model/metadata.ts';
 import type { FileFolder } from '../../../engine/model/object-key.ts';
 import { decodeDocument } from '../../../engine/model/utf8.ts';
 import { parseJsonText, readBytes } from '../../kernel/bodies/body.ts';
 import type { MultipartPart } from '../../kernel/bodies/multipart.ts';
-import { quote } from '../../kernel/input/describe.ts';
+import { describeValue, quote } from '../../kernel/input/describe.ts';
 import type { Faults } from '../../kernel/input/faults.ts';
 import { badRequest, type HttpError } from '../../kernel/pipeline/errors.ts';
 import { dataNameFault } from '../metadata/details-rules.ts';
@@ -25,6 +26,8 @@ export interface JudgedDetails<Details> {
 
 export interface UploadForm<Details> extends JudgedDetails<Details> {
   readonly url: string | undefined;
+  /** Ids of resumable uploads, as they were given; empty unless they take the place of files. */
+  readonly uploadIds: readonly string[];
   readonly data: readonly FileEntry[];
   readonly documents: readonly FileEntry[];
   readonly properties: readonly FileEntry[];
@@ -42,9 +45,11 @@ const FOLDERS: ReadonlyMap<string, FileFolder> = new Map([
   ['docFile', 'documents'],
   ['dataPropertiesFile', 'datasetProperties'],
 ]);
-const PARTS = ['details', 'meta', 'url', ...FOLDERS.keys()];
+const PARTS = ['details', 'meta', 'url', 'uploadIds', ...FOLDERS.keys()];
 const MAX_DETAILS_BYTES = 1024 * 1024;
 const MAX_URL_BYTES = 8 * 1024;
+const MAX_ID_BYTES = 256;
+const MAX_IDS = 1_000;
 
 export class UploadFormReader<Details> {
   readonly #session: Pick<UploadSession, 'store'>;
@@ -54,6 +59,7 @@ export class UploadFormReader<Details> {
   readonly #leftOut = new Set<string>();
   #details: JudgedDetails<Details> | undefined;
   #url: string | undefined;
+  readonly #uploadIds: string[] = [];
 
   constructor(session: Pick<UploadSession, 'store'>, judge: JudgeDetails<Details>) {
     this.#session = session;
@@ -65,20 +71,39 @@ export class UploadFormReader<Details> {
     if (folder) await this.#takeFile(part, folder, signal);
     else if (part.name === 'details' || part.name === 'meta') await this.#takeDetails(part);
     else if (part.name === 'url') await this.#takeUrl(part);
+    else if (part.name === 'uploadIds')
+      this.#takeUploadId((await readBytes(part.body, MAX_ID_BYTES)).toString('latin1').trim());
     else throw badRequest(`unknown part ${quote(part.name)}; known parts are ${PARTS.join(', ')}`);
+  }
+
+  /** A JSON body instead of parts: `details` and `uploadIds`. */
+  takeJson(body: unknown): void {
+    if (!isObject(body)) throw badRequest(`the body is ${describeValue(body)}; expected an object`);
+    const { details, uploadIds, ...others } = body;
+    const [unknown] = Object.keys(others);
+    if (unknown !== undefined) throw badRequest(`unknown field ${quote(unknown)}; known are details, uploadIds`);
+    if (details === undefined) throw badRequest("the field 'details' is missing");
+    if (!Array.isArray(uploadIds))
+      throw badRequest(`the field 'uploadIds' is ${describeValue(uploadIds)}; expected a list of ids`);
+    this.#details = this.#judge(details);
+    for (const id of uploadIds as readonly unknown[]) {
+      if (typeof id !== 'string') throw badRequest(`the field 'uploadIds' holds ${describeValue(id)}; expected an id`);
+      this.#takeUploadId(id);
+    }
   }
 
   /** The whole form; throws 400 when parts are missing. */
   finish(): UploadForm<Details> {
     if (!this.#details) throw badRequest("the part 'details' is missing");
-    if (this.#url === undefined && this.#files.raw.length === 0)
+    const { raw: data, documents, datasetProperties: properties } = this.#files;
+    if (this.#url === undefined && data.length === 0 && this.#uploadIds.length === 0)
       throw badRequest(
         this.#leftOut.size > 0
-          ? `the only files are such as desktops add, which are left out: ${[...this.#leftOut].map(quote).join(', ')}`
-          : "neither 'dataFile' nor 'url' is given; expected exactly one of them",
+          ? onlyJunk(this.#leftOut)
+          : "neither 'dataFile' nor 'url' is given, nor 'uploadIds'; expected exactly one of them",
       );
-    const { raw: data, documents, datasetProperties: properties } = this.#files;
-    return { ...this.#details, url: this.#url, data, documents, properties, leftOut: [...this.#leftOut] };
+    const leftOut = [...this.#leftOut];
+    return { ...this.#details, url: this.#url, uploadIds: this.#uploadIds, data, documents, properties, leftOut };
   }
 
   async #takeFile(part: MultipartPart, folder: FileFolder, signal: AbortSignal): Promise<void> {
@@ -88,7 +113,7 @@ export class UploadFormReader<Details> {
     }
     const name = this.#fileName(part, folder);
     if (folder === 'raw') {
-      if (this.#url !== undefined) throw fileAndUrl();
+      if (this.#url !== undefined || this.#uploadIds.length > 0) throw severalSources();
       this.#refuseName(name);
     }
     this.#files[folder].push(await this.#session.store(folder, name, part.body, signal));
@@ -125,9 +150,21 @@ export class UploadFormReader<Details> {
     // Browsers send an empty field for "no URL".
     if (url === '') return;
     if (this.#url !== undefined) throw badRequest("the part 'url' is given twice");
-    if (this.#files.raw.length > 0) throw fileAndUrl();
+    if (this.#files.raw.length > 0 || this.#uploadIds.length > 0) throw severalSources();
     this.#url = url;
+  }
+
+  #takeUploadId(id: string): void {
+    if (id === '') return;
+    if (this.#files.raw.length > 0 || this.#url !== undefined) throw severalSources();
+    if (this.#uploadIds.includes(id)) throw badRequest(`'uploadIds' has ${quote(id)} twice`);
+    if (this.#uploadIds.length >= MAX_IDS) throw badRequest(`'uploadIds' has more than ${MAX_IDS} ids`);
+    this.#uploadIds.push(id);
   }
 }
 
-const fileAndUrl = (): HttpError => badRequest("both 'dataFile' and 'url' are given; expected exactly one of them");
+export const onlyJunk = (names: Iterable<string>): string =>
+  `the only files are such as desktops add, which are left out: ${[...names].map(quote).join(', ')}`;
+
+const severalSources = (): HttpError =>
+  badRequest("more than one of 'dataFile', 'url' and 'uploadIds' is given; expected exactly one of them");

@@ -7,8 +7,10 @@ import { type DataType, typeKey } from '../../../engine/model/data-types.ts';
 import type { DatasetMetadata } from '../../../engine/model/metadata.ts';
 import type { DatasetAddress } from '../../../engine/model/object-key.ts';
 import type { RemoteFiles } from '../../../engine/ports/remote-files.ts';
+import type { UploadBytes } from '../../../engine/ports/resumable-uploads.ts';
 import type { UploadSource } from '../../../engine/ports/uploads.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
+import { isJsonType, readJson } from '../../kernel/bodies/body.ts';
 import { MULTIPART_LIMITS, readMultipart } from '../../kernel/bodies/multipart.ts';
 import { quote } from '../../kernel/input/describe.ts';
 import type { Faults } from '../../kernel/input/faults.ts';
@@ -18,15 +20,21 @@ import { failedDependency, tooLarge } from '../../kernel/pipeline/errors.ts';
 import type { RouteBody } from '../../kernel/pipeline/route.ts';
 import { VdiId } from '../dataset-terms.ts';
 import { checkFiles, extensionFault } from '../metadata/details-rules.ts';
+import { NamedUploads } from './resumable/named-uploads.ts';
+import type { ResumableOutcome } from './resumable/resumable-intake.ts';
+import { UploadIdText } from './resumable/resumable-routes.ts';
+import type { UploadClaims } from './resumable/upload-claims.ts';
 import type { SmallUploads } from './small-files.ts';
 import { type JudgeDetails, type UploadForm, UploadFormReader } from './upload-form.ts';
-import { UploadSlots } from './upload-limits.ts';
+import type { UploadSlots } from './upload-limits.ts';
 import { type ReceivedUpload, type UploadPorts, UploadSession } from './upload-session.ts';
 
 /** Shortest `sourceUrl` of the contract. */
 const MIN_CHARACTERS = 10;
 /** Until the first byte, redirects included. The client waits for the answer meanwhile. */
 const PROBE_MS = 60_000;
+/** Details may have 1 MiB, as in a part. */
+const MAX_JSON_BYTES = (1024 + 128) * 1024;
 
 /** Checks the `url` of an upload; undefined after a fault was added. */
 function checkUrl(text: string, enabled: boolean, faults: Faults): URL | undefined {
@@ -95,6 +103,8 @@ export interface IntakeOptions extends UploadPorts {
   readonly settings: IntakeSettings;
   /** Absent = uploads by URL are refused. */
   readonly remoteFiles?: Pick<RemoteFiles, 'probe'> | undefined;
+  readonly uploadBytes: Pick<UploadBytes, 'handOver'>;
+  readonly onResumable: (outcome: ResumableOutcome) => void;
 }
 
 /** What one upload is about. */
@@ -114,10 +124,13 @@ interface UploadOrder<Details> {
 export class UploadIntake {
   readonly #options: IntakeOptions;
   readonly #slots: UploadSlots;
+  readonly #claims: UploadClaims;
 
-  constructor(options: IntakeOptions) {
+  /** @param slots of all uploads of this process */
+  constructor(options: IntakeOptions, slots: UploadSlots, claims: UploadClaims) {
     this.#options = options;
-    this.#slots = new UploadSlots(options.settings.uploadsPerUser);
+    this.#slots = slots;
+    this.#claims = claims;
   }
 
   /** Resolves when the upload is accepted and durable. */
@@ -125,14 +138,16 @@ export class UploadIntake {
     const { dataset, owner } = order.address;
     using _slot = this.#slots.take(owner);
     const session = this.#openSession(context, order.address);
+    await using named = new NamedUploads(this.#claims, owner, this.#options.settings.maxUploadBytes);
     let received: ReceivedUpload;
     try {
-      received = await this.#receive(session, context, order);
+      received = await this.#receive(session, named, context, order);
       await session.accept({ ...received, traceparent: context.traceparent }, context.signal);
     } catch (error) {
       await session.abandon();
       throw error;
     }
+    named.used(this.#options.onResumable);
     context.log.info({ dataset, owner, type: typeKey(received.metadata.type) }, 'upload accepted');
   }
 
@@ -149,14 +164,17 @@ export class UploadIntake {
 
   async #receive<Details>(
     session: UploadSession,
+    named: NamedUploads,
     context: RequestContext,
     order: UploadOrder<Details>,
   ): Promise<ReceivedUpload> {
-    const { clock, remoteFiles } = this.#options;
+    const { clock, remoteFiles, uploadBytes } = this.#options;
     const { request, signal } = context;
     const reader = new UploadFormReader(session, order.judge);
-    await readMultipart(request, MULTIPART_LIMITS, (part) => reader.take(part, signal), signal);
-    const form = reader.finish();
+    if (isJsonType(request.headers['content-type'])) reader.takeJson(await readJson(request, MAX_JSON_BYTES));
+    else await readMultipart(request, MULTIPART_LIMITS, (part) => reader.take(part, signal), signal);
+    const read = reader.finish();
+    const form = read.uploadIds.length > 0 ? { ...read, ...(await named.take(read, signal)) } : read;
     const { type, faults, data, documents, properties } = form;
     const url = form.url === undefined ? undefined : checkUrl(form.url, remoteFiles !== undefined, faults);
     const described = await order.describe(form, signal);
@@ -166,6 +184,7 @@ export class UploadIntake {
     faults.throwIfAny();
     if (expected !== undefined) await session.expect(expected, signal);
     const metadata = (await order.complete?.(form, session, signal)) ?? described;
+    for (const upload of named.uploads) await session.receive(upload, uploadBytes, signal);
     const leftOut = form.leftOut.length > 0 ? { leftOut: form.leftOut } : {};
     const source: UploadSource = {
       ...(url ? { kind: 'url', url: url.href } : { kind: 'files', files: data }),
@@ -190,19 +209,32 @@ const files = (description: string): object => ({
   description,
 });
 
+const UPLOAD_IDS = {
+  type: 'array',
+  items: { ...UploadIdText },
+  description: 'Finished resumable uploads of the owner, which become the data files; each can be used once',
+};
+
 /**
- * The multipart body of an upload (docs/contract/installer.md#multipart-parts).
+ * The body of an upload (docs/contract/installer.md#multipart-parts).
  * @param details schema of the JSON part, which may also be named `meta`
  */
 export const uploadBody = (details: object): RouteBody => ({
-  description: 'Parts in any order; exactly one of dataFile (or file) and url is required',
+  description: 'Parts in any order, or JSON; exactly one of dataFile (or file), url and uploadIds is required',
   content: {
+    'application/json': {
+      type: 'object',
+      properties: { details, uploadIds: UPLOAD_IDS },
+      required: ['details', 'uploadIds'],
+      additionalProperties: false,
+    },
     'multipart/form-data': {
       type: 'object',
       properties: {
         details,
         dataFile: files('Data files: raw ones, or one .zip, .tar.gz or .tgz; the part may also be named file'),
         url: { type: 'string', description: 'http or https URL of the data file' },
+        uploadIds: UPLOAD_IDS,
         docFile: files('Documentation'),
         dataPropertiesFile: files('Data property files'),
       },

@@ -7,6 +7,7 @@
 //                                                 the row for the sweep to find
 
 import type { Readable } from 'node:stream';
+import type { UploadId } from '../../../engine/model/ids.ts';
 import { type DatasetMetadata, type FileEntry, serializeMetadata } from '../../../engine/model/metadata.ts';
 import {
   type DatasetAddress,
@@ -18,6 +19,7 @@ import {
 import type { Traceparent } from '../../../engine/model/traceparent.ts';
 import type { EventLog } from '../../../engine/ports/event-log.ts';
 import type { ObjectSource, ObjectStore } from '../../../engine/ports/object-store.ts';
+import type { ResumableUpload, UploadBytes } from '../../../engine/ports/resumable-uploads.ts';
 import { overQuota } from '../../../engine/ports/storage-room.ts';
 import type { BeginResult, UploadSource, Uploads } from '../../../engine/ports/uploads.ts';
 import { defect, kindOf } from '../../../engine/runtime/failure.ts';
@@ -80,6 +82,8 @@ export class UploadSession {
   readonly #keys: string[] = [];
   /** Those of them that become durable with the metadata. */
   readonly #received: string[] = [];
+  /** Resumable uploads whose bytes are among them. */
+  readonly #taken: UploadId[] = [];
   /** Objects of ours beside the upload, counted as what they are once it is accepted. */
   readonly #others: FileEntry[] = [];
   #state: 'new' | 'open' | 'accepted' | 'gone' = 'new';
@@ -111,6 +115,17 @@ export class UploadSession {
     const size = await this.#meter.pass(body, receive, signal);
     this.#receivedBytes += size;
     return { name, size };
+  }
+
+  /** Takes the bytes of a whole resumable upload, which its own reservation counts until the acceptance. */
+  async receive(upload: ResumableUpload, bytes: Pick<UploadBytes, 'handOver'>, signal: AbortSignal): Promise<void> {
+    await this.#open(signal);
+    this.#small.leaveToLane();
+    const key = fileKey(this.address, 'raw', upload.fileName);
+    this.#keys.push(key);
+    this.#received.push(key);
+    this.#taken.push(upload.id);
+    await bytes.handOver(upload, key, signal);
   }
 
   /** Puts a small document of ours beside the upload; 400 when the quota has no room for it. */
@@ -148,7 +163,7 @@ export class UploadSession {
     const stored = (await this.#ports.store.putAll(objects, { alsoDurable: this.#received }, signal)).at(-1);
     if (!stored) throw defect(`the store does not say what it stored as ${key}`);
     const eventId = await this.#ports.eventLog.nextEventId(signal);
-    const kept = { others: this.#others, packed: packed && (true as const), eventId };
+    const kept = { others: this.#others, taken: this.#taken, packed: packed && (true as const), eventId };
     const metaVersion = { modified: stored.modified, etag: stored.etag };
     const accepted = { ...this.address, ...received, ...kept, metaVersion };
     using patience = this.#deadline(COMMIT_MS);

@@ -149,6 +149,7 @@ export class RequestPipeline {
     const { route } = found;
     scope.route = route;
     scope.params = found.params;
+    for (const [name, value] of Object.entries(route.standing ?? {})) response.setHeader(name, value);
     const isAlways = this.#always.has(route);
     if (this.draining && !isAlways) throw stopping();
     // Callers of a service with a token of its own are programs of the operators.
@@ -206,6 +207,7 @@ export class RequestPipeline {
     if (methods.length === 0) throw notFound(`nothing is at ${path}`);
     response.statusCode = 204;
     response.setHeader('allow', methods.join(', '));
+    for (const [name, value] of Object.entries(this.#router.standingOf(path))) response.setHeader(name, value);
     if (response.hasHeader('access-control-allow-origin'))
       for (const [name, value] of preflightHeaders(methods)) response.setHeader(name, value);
     response.end();

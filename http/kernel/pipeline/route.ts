@@ -68,6 +68,8 @@ export interface Route {
   readonly responses: Readonly<Record<number, RouteResponse>>;
   /** Accepts the token as `access_token` in the query (downloads by browsers). */
   readonly queryToken?: boolean;
+  /** Headers of every response of the route, and of the response to OPTIONS for its path. */
+  readonly standing?: Readonly<Record<string, string>>;
   /** Served even while a disk is full, because it frees space or writes very little. GET and DELETE always are. */
   readonly servedWhenFull?: true;
   readonly handler: (context: RequestContext) => Promise<void>;
@@ -160,6 +162,11 @@ export class Router {
     const methods = METHODS.filter((method) => this.#lookup(method, path));
     if (methods.length === 0) return [];
     return [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];
+  }
+
+  /** Headers that routes of the path have in every response. */
+  standingOf(path: string): Readonly<Record<string, string>> {
+    return Object.assign({}, ...METHODS.map((method) => this.#lookup(method, path)?.route.standing));
   }
 
   #lookup(method: string, path: string): Found | undefined {

@@ -272,7 +272,13 @@ t.test('every live setting of the schema is taken over', async (t) => {
     const values: string[] = [];
     const { pruner, reconciler } = live.daemonIntervals.current;
     const lanes = Object.values(live.lanes.current).map(({ retry: _kept, ...bounds }) => bounds);
-    const intervals = [live.approvalMs?.current, pruner, reconciler, live.historyRetentionMs.current];
+    const intervals = [
+      live.approvalMs?.current,
+      pruner,
+      reconciler,
+      live.historyRetentionMs.current,
+      live.uploadExpiryMs.current,
+    ];
     const all = [lanes, live.reportLane?.current, intervals, threshold.level];
     JSON.stringify([all, [...live.pluginTimes.values()].map(readTimes)], (_key, value: unknown) => {
       if (typeof value !== 'object') values.push(String(value));
@@ -285,6 +291,7 @@ t.test('every live setting of the schema is taken over', async (t) => {
     ({
       ...{ 'lane-bounds': n + 1, 'daemon-interval': `${n}h`, 'plugin-timeouts': `${n}s` },
       ...{ 'history-retention': `${n}d`, 'log-level': 'warn' },
+      'upload-expiry': `${n}h`,
     })[kind];
   t.strictSame(new Set(settings.map(({ kind }) => kind)), new Set(Object.keys(LIVE_KINDS)));
   let document: Document = BASE;

@@ -14,9 +14,10 @@ import { ADMIN, bearer, httpApp } from '../http-app.ts';
 import { soundDetails } from './installation.ts';
 import { installerApp } from './installer-app.ts';
 import { type Added, imported, share } from './stored-datasets.ts';
+import { OFFSET_TYPE, TUS } from './uploads/resumable-calls.ts';
 
 const db = await cacheDatabase(t);
-const app = await installerApp(t, db, { settings: { uploadsPerUser: 10 } });
+const app = await installerApp(t, db, { settings: { uploadsPerUser: 10, resumablePerUser: 100 } });
 // The same routes behind the verification of tokens that runs in production.
 const { url } = await httpApp(t, app.routes);
 
@@ -57,6 +58,7 @@ const row = (strange: Verdict, known: readonly Verdict[]): Row =>
 // Columns: wrong admin token, guest, stranger, one whose share was revoked, recipient, owner, admin.
 const OPEN: Rule = { any: row('in', []) };
 const USERS: Rule = { any: row(401, [401, 403, 'in', 'in', 'in', 'in', 401]) };
+const UPLOADERS: Rule = { any: row(401, [401, 403, 404, 404, 404, 404, 401]) };
 const USERS_AND_GUESTS: Rule = { any: row(401, [401, 'in', 'in', 'in', 'in', 'in', 401]) };
 const ADMINS = { any: row(401, [403, 401, 401, 401, 401, 401, 'in']) };
 const SEE_DETAILS: Rule = {
@@ -96,6 +98,13 @@ const ADMINS_ON_DATASETS: Rule = {
 
 const TABLE: Readonly<Record<string, Rule>> = {
   listDatasets: USERS,
+  listResumableUploads: USERS,
+  createResumableUpload: USERS,
+  // Nobody has this upload.
+  getResumableUpload: UPLOADERS,
+  continueResumableUpload: UPLOADERS,
+  terminateResumableUpload: UPLOADERS,
+  overrideResumableUpload: UPLOADERS,
   listCommunityDatasets: USERS_AND_GUESTS,
   createDataset: USERS,
   getDataset: SEE_DETAILS,
@@ -175,6 +184,11 @@ type Sent = { readonly headers?: Readonly<Record<string, string>>; readonly body
 const SENT: Readonly<Record<string, (dataset: string) => Sent>> = {
   createDataset: () => form(soundDetails()),
   uploadForUser: () => ({ ...form(soundDetails()), headers: { 'user-id': owner } }),
+  createResumableUpload: () => ({ headers: { ...TUS, 'upload-length': '1', 'upload-metadata': 'filename eA==' } }),
+  getResumableUpload: () => ({ headers: TUS }),
+  continueResumableUpload: () => ({ headers: { ...TUS, ...OFFSET_TYPE, 'upload-offset': '0' }, body: 'x' }),
+  terminateResumableUpload: () => ({ headers: TUS }),
+  overrideResumableUpload: () => ({ headers: { ...TUS, 'x-http-method-override': 'DELETE' } }),
   reviseDataset: () => form({ origin: 'direct-upload', revisionNote: 'Measured again' }, 'dataPropertiesFile'),
   patchDataset: () => json({ summary: { value: 'Another summary' } }),
   putShareOffer: () => json({ action: 'grant' }),

@@ -15,6 +15,7 @@ import { PostgresPauses } from '../../../engine/adapters/jobs/pauses-postgres.ts
 import { PostgresProblems } from '../../../engine/adapters/jobs/problems-postgres.ts';
 import type { Postgres } from '../../../engine/adapters/postgres/postgres.ts';
 import { CountedStore } from '../../../engine/adapters/uploads/counted-store.ts';
+import { PostgresResumableUploads } from '../../../engine/adapters/uploads/resumable-uploads-postgres.ts';
 import { PostgresStoredBytes } from '../../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import { PostgresUploads } from '../../../engine/adapters/uploads/uploads-postgres.ts';
 import { LANES } from '../../../engine/model/event.ts';
@@ -30,6 +31,7 @@ import { FakePrunerControl, FakeReconcilerControl } from '../../fakes/fake-daemo
 import { FakeFailedInstalls } from '../../fakes/fake-failed-installs.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
 import { FakeProcessSettings } from '../../fakes/fake-process-settings.ts';
+import { FakeUploadBytes } from '../../fakes/fake-upload-bytes.ts';
 import { PRUNER_REPORT, RECONCILER_REPORT } from '../../fixtures/daemon-reports.ts';
 import { anotherPool } from '../../support/database.ts';
 import { ADMIN, httpApp } from '../http-app.ts';
@@ -43,6 +45,8 @@ const settings: InstallerSettings = {
   maxUploadBytes: 2 * MIB,
   userMaxStorageBytes: 4 * MIB,
   uploadsPerUser: 2,
+  resumablePerUser: 5,
+  resumableExpiryMs: () => 86_400_000,
   waitingPerUser: 1_000,
   autoAcceptShares: false,
   retentionMs: 30 * 86_400_000,
@@ -70,6 +74,10 @@ export interface AppOptions {
   readonly processSettings?: InstallerOptions['processSettings'];
   /** Default: nothing is ever done. */
   readonly secondChances?: InstallerOptions['secondChances'];
+  /** Of a living process, for claims of resumable uploads; default: one that is dead. */
+  readonly instance?: number;
+  /** Default: none. */
+  readonly cors?: readonly string[];
 }
 
 export interface App {
@@ -78,6 +86,8 @@ export interface App {
   readonly store: FakeObjectStore;
   readonly accounts: PostgresAccounts;
   readonly uploads: PostgresUploads;
+  readonly resumable: PostgresResumableUploads;
+  readonly uploadBytes: FakeUploadBytes;
   readonly queries: PostgresDatasetQueries;
   readonly routes: readonly Route[];
   /** Of the dataset. */
@@ -105,7 +115,8 @@ export const NO_CHANCES: InstallerOptions['secondChances'] = {
 
 export async function installerApp(t: Teardown, db: Postgres, options: AppOptions = {}): Promise<App> {
   const store = new FakeObjectStore(options.now ?? Date.now);
-  const postgres = new PostgresUploads(db, { instance: 1 });
+  const { instance = 1 } = options;
+  const postgres = new PostgresUploads(db, { instance });
   let whenAbandoned = (): void => {};
   const uploads: InstallerOptions['uploads'] = {
     begin: (...args) => postgres.begin(...args),
@@ -119,6 +130,8 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     },
   };
   const accounts = new PostgresAccounts(db);
+  const resumable = new PostgresResumableUploads(db, instance);
+  const uploadBytes = new FakeUploadBytes(store);
   const queries = new PostgresDatasetQueries(db);
   const problems = new PostgresProblems(db);
   let events = 0;
@@ -129,6 +142,9 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     uncountedStore: store,
     kept,
     uploads,
+    resumable,
+    uploadBytes,
+    onResumable: () => {},
     queries,
     edits: new PostgresDatasetEdits(db),
     reports: new PostgresDatasetReports(db),
@@ -158,13 +174,15 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     ...(options.remoteFiles ? { remoteFiles: options.remoteFiles } : {}),
     ...(options.installStatus ? { installStatus: options.installStatus } : {}),
   });
-  const { url, port } = await listen(t, routes);
+  const { url, port } = await listen(t, routes, options.cors);
   return {
     url,
     port,
     store,
     accounts,
     uploads: postgres,
+    resumable,
+    uploadBytes,
     queries,
     routes,
     jobs: (dataset) =>
@@ -178,8 +196,8 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
 }
 
 /** Serves the routes on a port of their own until the test ends. */
-export const listen = (t: Teardown, routes: readonly Route[]) =>
-  httpApp(t, routes, { auth: { verify }, url: { basePath: '' } });
+export const listen = (t: Teardown, routes: readonly Route[], cors?: readonly string[]) =>
+  httpApp(t, routes, { auth: { verify }, url: { basePath: '' }, ...(cors ? { cors } : {}) });
 
 /** Parts in order: `[name, text]`, or `[name, bytes, fileName]`. */
 export type FormPart = readonly [string, string] | readonly [string, string | Buffer, string];

@@ -1,0 +1,193 @@
+// What the routes of resumable uploads do: creates, continues and terminates them within the limits of their owner.
+
+import { newUploadId, parseUploadId, type UploadId, type UserId } from '../../../../engine/model/ids.ts';
+import type { ResumableUpload, ResumableUploads, UploadBytes } from '../../../../engine/ports/resumable-uploads.ts';
+import { overQuota } from '../../../../engine/ports/storage-room.ts';
+import type { Uploads } from '../../../../engine/ports/uploads.ts';
+import type { Logger } from '../../../../engine/runtime/log.ts';
+import type { Metrics } from '../../../../engine/runtime/metrics.ts';
+import { type Clock, deadline } from '../../../../engine/runtime/time.ts';
+import { mediaType } from '../../../kernel/bodies/body.ts';
+import type { RequestContext } from '../../../kernel/pipeline/context.ts';
+import { badRequest, HttpError, notFound, tooLarge, tooMany } from '../../../kernel/pipeline/errors.ts';
+import type { UploadSlots } from '../upload-limits.ts';
+import { type Appended, append } from './appending.ts';
+import {
+  bytesIn,
+  demandOffsetType,
+  demandVersion,
+  OFFSET_TYPE,
+  overLength,
+  readChecksum,
+  readMetadata,
+} from './tus-headers.ts';
+import { type HeldUpload, UploadClaims } from './upload-claims.ts';
+
+/** What happened to an upload, for the metrics. */
+export type ResumableOutcome = 'created' | 'received' | 'used' | 'terminated';
+
+export function resumableMetrics(metrics: Metrics): (outcome: ResumableOutcome) => void {
+  const uploads = metrics.counter('resumable_uploads_total', 'Resumable uploads by what happened to them.', [
+    'outcome',
+  ]);
+  return (outcome) => uploads.inc({ outcome });
+}
+
+export interface ResumableSettings {
+  /** Bytes of one upload. */
+  readonly maxUploadBytes: number;
+  /** Bytes that one user may keep. */
+  readonly userMaxStorageBytes: number;
+  /** Open uploads of one user. */
+  readonly resumablePerUser: number;
+  /** How long an upload waits to be continued, in ms; as it is at present. */
+  readonly resumableExpiryMs: () => number;
+}
+
+export interface ResumableParts {
+  readonly resumable: ResumableUploads;
+  readonly uploadBytes: UploadBytes;
+  readonly uploads: Pick<Uploads, 'usage'>;
+  readonly settings: ResumableSettings;
+  /** Fills the array with random bytes. */
+  readonly random: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array;
+  readonly onResumable: (outcome: ResumableOutcome) => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const REMOVE_MS = 30_000;
+/** `Retry-After` for a user with too many open uploads. */
+const RETRY_SECONDS = 60;
+
+export class ResumableIntake {
+  readonly claims: UploadClaims;
+  readonly #parts: ResumableParts;
+  readonly #slots: UploadSlots;
+
+  /** @param slots of all uploads of this process */
+  constructor(parts: ResumableParts, slots: UploadSlots) {
+    this.#parts = parts;
+    this.#slots = slots;
+    this.claims = new UploadClaims(parts);
+  }
+
+  list(owner: UserId, signal: AbortSignal): Promise<readonly ResumableUpload[]> {
+    return this.#parts.resumable.list(owner, signal);
+  }
+
+  async find(context: RequestContext): Promise<ResumableUpload> {
+    const id = idOf(context);
+    const found = await this.#parts.resumable.find(id, context.userId, context.signal);
+    if (!found) throw notFound(`there is no upload ${id}`);
+    return found;
+  }
+
+  /** Creates an upload, with the first bytes of it if the request has a body. */
+  async create(context: RequestContext): Promise<ResumableUpload> {
+    const { request, userId: owner, signal } = context;
+    demandVersion(request);
+    const length = this.#lengthOf(context);
+    const { text, fileName } = readMetadata(request);
+    const hasBytes = mediaType(request.headers['content-type']) === OFFSET_TYPE;
+    const checksum = hasBytes ? readChecksum(request) : undefined;
+    const { resumable, settings, clock, random, onResumable } = this.#parts;
+    const bounds = { bytes: settings.userMaxStorageBytes, uploads: settings.resumablePerUser };
+    const expiresMs = clock.now() + settings.resumableExpiryMs();
+    const created = { id: newUploadId(random), owner, length, fileName, metadata: text, expiresMs };
+    const result = await resumable.create(created, bounds, signal);
+    if (result === 'too many uploads')
+      throw tooMany(
+        `you have ${bounds.uploads} resumable uploads, which is the most allowed; finish or delete some`,
+        RETRY_SECONDS,
+      );
+    if (result === 'over quota')
+      throw tooLarge(overQuota('the upload has', length, bounds.bytes, await this.#parts.uploads.usage(owner, signal)));
+    onResumable('created');
+    if (!hasBytes && length > 0) return { ...created, offset: 0, place: undefined };
+    await using held = await this.claims.take(created.id, owner, signal);
+    try {
+      // The bytes of an empty upload are stored, too.
+      const { offset, expiresMs: later } = await this.#append(held, context, checksum);
+      return { ...held.upload, offset, expiresMs: later };
+    } catch (error) {
+      // Nobody knows the id.
+      await this.#remove(held);
+      throw error;
+    }
+  }
+
+  async append(context: RequestContext): Promise<Appended> {
+    const { request, userId: owner, signal } = context;
+    demandVersion(request);
+    demandOffsetType(request);
+    const offset = bytesIn(request, 'Upload-Offset');
+    if (offset === undefined)
+      throw badRequest('header Upload-Offset is missing; it says where the bytes of the body begin');
+    const checksum = readChecksum(request);
+    await using held = await this.claims.take(idOf(context), owner, signal);
+    if (offset !== held.upload.offset)
+      throw new HttpError(
+        'conflict',
+        `header Upload-Offset is ${offset}, but the upload has ${held.upload.offset} bytes`,
+        {
+          headers: { 'upload-offset': String(held.upload.offset) },
+        },
+      );
+    // The claim ends with this function.
+    return await this.#append(held, context, checksum);
+  }
+
+  async terminate(context: RequestContext): Promise<void> {
+    demandVersion(context.request);
+    await using held = await this.claims.take(idOf(context), context.userId, context.signal);
+    await this.#remove(held);
+    this.#parts.onResumable('terminated');
+  }
+
+  async #append(
+    held: HeldUpload,
+    context: RequestContext,
+    checksum: ReturnType<typeof readChecksum>,
+  ): Promise<Appended> {
+    const { uploadBytes: bytes, clock, settings, onResumable } = this.#parts;
+    using _slot = this.#slots.take(held.upload.owner);
+    const parts = { bytes, clock, expiryMs: settings.resumableExpiryMs };
+    const appended = await append(held, context.request, checksum, parts, context.signal);
+    if (appended.offset === held.upload.length && held.upload.offset < held.upload.length) onResumable('received');
+    return appended;
+  }
+
+  /** What cannot be removed now is swept later. */
+  async #remove(held: HeldUpload): Promise<void> {
+    const { resumable, uploadBytes, clock, log } = this.#parts;
+    const { id } = held.upload;
+    using limit = deadline(clock, REMOVE_MS, undefined, () => new Error(`not removed within ${REMOVE_MS} ms`));
+    await held.giveUp(limit.signal);
+    try {
+      await uploadBytes.remove(id, limit.signal);
+      await resumable.forget(id, limit.signal);
+    } catch (err) {
+      log.warn({ err, upload: id }, 'a resumable upload could not be removed; it is swept later');
+    }
+  }
+
+  #lengthOf({ request }: RequestContext): number {
+    const { maxUploadBytes } = this.#parts.settings;
+    if (request.headers['upload-defer-length'] !== undefined)
+      throw badRequest('header Upload-Defer-Length is not supported; send the size of the file as Upload-Length');
+    const length = bytesIn(request, 'Upload-Length');
+    if (length === undefined) throw badRequest('header Upload-Length is missing; it says how many bytes the file has');
+    if (length > maxUploadBytes)
+      throw overLength(`header Upload-Length is ${length}; an upload may have ${maxUploadBytes} bytes`);
+    return length;
+  }
+}
+
+/** Throws 404 for what is no id. */
+function idOf(context: RequestContext): UploadId {
+  const given = context.param('id');
+  const id = parseUploadId(given);
+  if (!id) throw notFound(`there is no upload ${given.slice(0, 64)}`);
+  return id;
+}
