@@ -12,7 +12,7 @@ export interface ApiCall {
   readonly path: string;
   readonly method?: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: FormData | string;
+  readonly body?: FormData | Blob | string;
 }
 
 const CALL_MS = 30_000;

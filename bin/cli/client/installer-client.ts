@@ -1,14 +1,16 @@
 // Client for the installer's REST API. Every call has a signal; calls with a short response have a deadline.
 
 import { createWriteStream, openAsBlob } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { rename, rm, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { FormData, type Response } from 'undici';
-import { stringifyJson } from '../../../engine/model/json.ts';
+import { isObject, stringifyJson } from '../../../engine/model/json.ts';
 import { Failure } from '../../../engine/runtime/failure.ts';
+import { systemClock } from '../../../engine/runtime/time.ts';
 import { type ApiCall, bodyOf, callApi, withDeadline } from './api-call.ts';
+import { CountedFile, RESUMABLE_FROM_BYTES, ResumableTransfer } from './resumable-transfer.ts';
 
 interface ClientOptions {
   /** Base URL without trailing slash. */
@@ -44,6 +46,8 @@ export interface UploadSource {
   readonly url?: string | undefined;
   /** Called with the bytes of the files that were sent since the last call. */
   readonly sent?: (bytes: number) => void;
+  /** Large files are sent so that a later call continues: where this is remembered. Undefined = in one request. */
+  readonly stateDir?: string | undefined;
 }
 
 /** Bytes received so far, and the total if the server announced it. */
@@ -57,16 +61,12 @@ export class InstallerClient {
   }
 
   async upload(details: object, source: UploadSource, signal: AbortSignal): Promise<string> {
-    const form = await formOf(details, source);
-    const response = await this.#call('/datasets', { method: 'POST', body: form }, signal);
-    return ((await bodyOf(response)) as { datasetId: string }).datasetId;
+    return this.#send('/datasets', 'POST', details, source, signal);
   }
 
   /** Like {@link upload}, but replaces a dataset. Returns the id of the new dataset. */
   async revise(dataset: string, details: object, source: UploadSource, signal: AbortSignal): Promise<string> {
-    const form = await formOf(details, source);
-    const response = await this.#call(pathOf(dataset), { method: 'PUT', body: form }, signal);
-    return ((await bodyOf(response)) as { datasetId: string }).datasetId;
+    return this.#send(pathOf(dataset), 'PUT', details, source, signal);
   }
 
   async delete(dataset: string, signal: AbortSignal): Promise<void> {
@@ -121,6 +121,32 @@ export class InstallerClient {
     }
   }
 
+  async #send(
+    path: string,
+    method: 'POST' | 'PUT',
+    details: object,
+    source: UploadSource,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const sent = (await isLarge(source)) ? await this.#sendResumably(source, signal) : undefined;
+    const body = sent ? stringifyJson({ details, uploadIds: sent.uploadIds }) : await formOf(details, source);
+    const headers = sent ? { 'content-type': 'application/json' } : {};
+    const response = await this.#call(path, { method, body, headers }, signal);
+    await sent?.transfer.forget();
+    return ((await bodyOf(response)) as { datasetId: string }).datasetId;
+  }
+
+  /** Undefined when the server has no resumable uploads. */
+  async #sendResumably({ files, stateDir = '', sent = () => {} }: UploadSource, signal: AbortSignal) {
+    const { server, token } = this.#options;
+    const transfer = new ResumableTransfer({
+      ...{ call: this.#call.bind(this), account: `${server} ${callerOf(token)}`, stateDir, sent },
+      clock: systemClock,
+    });
+    const uploadIds = await transfer.send(files, signal);
+    return uploadIds && { transfer, uploadIds };
+  }
+
   #call(
     path: string,
     init: Partial<Pick<ApiCall, 'method' | 'headers' | 'body'>>,
@@ -130,6 +156,22 @@ export class InstallerClient {
     // With this API version the response includes queued installs.
     const headers = { ...init.headers, authorization: `Bearer ${token}`, 'api-version': API_VERSION };
     return callApi({ server, path, ...init, headers }, signal);
+  }
+}
+
+async function isLarge({ files, url, stateDir }: UploadSource): Promise<boolean> {
+  if (url !== undefined || stateDir === undefined) return false;
+  const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size));
+  return sizes.reduce((sum, size) => sum + size, 0) > RESUMABLE_FROM_BYTES;
+}
+
+/** Who calls, as the token says; a renewed token has the same subject. */
+function callerOf(token: string): string {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+    return isObject(claims) ? String(claims.sub) : '';
+  } catch {
+    return '';
   }
 }
 
@@ -159,26 +201,4 @@ async function formOf(details: object, { files, url, sent = () => {} }: UploadSo
   if (url !== undefined) form.append('url', url);
   for (const file of files) form.append('dataFile', new CountedFile(await openAsBlob(file), basename(file), sent));
   return form;
-}
-
-/** A file to upload that reports how much of it was sent. Its size is known, so the request has a Content-Length. */
-class CountedFile extends File {
-  readonly #sent: (bytes: number) => void;
-
-  /** @param sent called with the length of each chunk when the connection takes it */
-  constructor(content: Blob, name: string, sent: (bytes: number) => void) {
-    super([content], name);
-    this.#sent = sent;
-  }
-
-  override stream(): ReturnType<File['stream']> {
-    const sent = this.#sent;
-    const count = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-      transform(piece, controller) {
-        sent(piece.length);
-        controller.enqueue(piece);
-      },
-    });
-    return super.stream().pipeThrough(count);
-  }
 }

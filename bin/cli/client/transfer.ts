@@ -7,6 +7,7 @@ import type { Clock } from '../../../engine/runtime/time.ts';
 import { type CommandIo, UsageError } from '../command.ts';
 import { Progress, type ProgressOptions } from '../terminal/progress.ts';
 import type { UploadSource } from './installer-client.ts';
+import { uploadStateDir } from './resumable-transfer.ts';
 
 // Reads and checks the input of an upload before anything is sent.
 
@@ -55,7 +56,7 @@ export async function showUpload<Result>(
   url: string | undefined,
   send: (source: UploadSource) => Promise<Result>,
   values: ShowValues,
-  io: Pick<CommandIo, 'errTerminal'>,
+  io: Pick<CommandIo, 'errTerminal' | 'env'>,
   clock: Clock,
 ): Promise<Result> {
   // The server downloads a URL itself, so there is no progress to show.
@@ -69,7 +70,7 @@ export async function showUpload<Result>(
     sum += count;
     progress.at(sum);
   };
-  const result = await send({ files, url, sent });
+  const result = await send({ files, url, sent, stateDir: uploadStateDir(io.env) });
   progress.finish();
   return result;
 }

@@ -23,7 +23,7 @@ async function shown(files: readonly string[], pieces: readonly number[], quiet 
     }
     return 'accepted';
   };
-  const result = await showUpload(files, undefined, send, { quiet }, { errTerminal: terminal }, clock);
+  const result = await showUpload(files, undefined, send, { quiet }, { errTerminal: terminal, env: {} }, clock);
   return { result, lines, end: terminal.shown().join('\n') };
 }
 

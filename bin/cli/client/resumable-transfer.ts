@@ -1,0 +1,247 @@
+// Sends large files as resumable uploads (tus). A file of which the server already has a part, from a command that was killed,
+// is continued. Which upload belongs to a file is remembered below `$XDG_STATE_HOME/longshore/uploads`, by server, caller, path,
+// size and time of the last change. Connections that break are retried; each success resets the delays and the attempts.
+
+import { createHash } from 'node:crypto';
+import { openAsBlob } from 'node:fs';
+import { mkdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { basename, join } from 'node:path';
+import type { Response } from 'undici';
+import { isObject } from '../../../engine/model/json.ts';
+import { Failure } from '../../../engine/runtime/failure.ts';
+import { JoinedSignal } from '../../../engine/runtime/joined-signal.ts';
+import { Backoff, DELAYS } from '../../../engine/runtime/retry.ts';
+import type { Clock } from '../../../engine/runtime/time.ts';
+import { ApiError } from '../command.ts';
+import { type ApiCall, bodyOf, withDeadline } from './api-call.ts';
+
+/** Files that have together at least so many bytes are sent this way. */
+export const RESUMABLE_FROM_BYTES = 64 * 1024 * 1024;
+
+type Call = (
+  path: string,
+  init: Partial<Pick<ApiCall, 'method' | 'headers' | 'body'>>,
+  signal: AbortSignal,
+) => Promise<Response>;
+
+export interface ResumableTransferOptions {
+  readonly call: Call;
+  /** Server and caller: an upload belongs to both. */
+  readonly account: string;
+  /** Where uploads are remembered. */
+  readonly stateDir: string;
+  readonly clock: Clock;
+  /** Called with the bytes that were sent since the last call; negative when some have to be sent again. */
+  readonly sent: (bytes: number) => void;
+}
+
+export const uploadStateDir = (env: Readonly<Record<string, string | undefined>>): string =>
+  join(env.XDG_STATE_HOME ?? join(homedir(), '.local', 'state'), 'longshore', 'uploads');
+
+const TUS = { 'tus-resumable': '1.0.0' } as const;
+/** Failures in a row without a byte sent in between; the delays add up to five minutes. */
+const ATTEMPTS = 15;
+/** A connection that takes no bytes for so long is given up. */
+const STALLED_MS = 60_000;
+const AGAIN: readonly number[] = [408, 409, 423, 429, 500, 502, 503, 504];
+
+interface Sending {
+  readonly file: string;
+  readonly name: string;
+  readonly size: number;
+  readonly stateFile: string;
+}
+
+export class ResumableTransfer {
+  readonly #options: ResumableTransferOptions;
+  readonly #sent: Sending[] = [];
+
+  constructor(options: ResumableTransferOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the ids of the finished uploads, in the order of the files; undefined when the server has no resumable uploads. */
+  async send(files: readonly string[], signal: AbortSignal): Promise<readonly string[] | undefined> {
+    await mkdir(this.#options.stateDir, { recursive: true, mode: 0o700 });
+    const ids: string[] = [];
+    for (const file of files) {
+      const sending = await this.#describe(file);
+      this.#sent.push(sending);
+      const id = await this.#sendFile(sending, signal);
+      if (id === undefined) return undefined;
+      ids.push(id);
+    }
+    return ids;
+  }
+
+  /** Forgets the uploads, once a dataset was made of them. */
+  async forget(): Promise<void> {
+    for (const { stateFile } of this.#sent) await rm(stateFile, { force: true });
+  }
+
+  async #describe(file: string): Promise<Sending> {
+    const { size, mtimeMs } = await stat(file);
+    const identity = JSON.stringify([this.#options.account, await realpath(file), size, mtimeMs]);
+    const key = createHash('sha256').update(identity).digest('hex').slice(0, 32);
+    return { file, name: basename(file), size, stateFile: join(this.#options.stateDir, `${key}.json`) };
+  }
+
+  async #sendFile(sending: Sending, signal: AbortSignal): Promise<string | undefined> {
+    const { clock, sent } = this.#options;
+    const backoff = new Backoff(DELAYS.batch);
+    let id = await rememberedIn(sending.stateFile);
+    let counted = 0;
+    for (;;) {
+      try {
+        const at = id === undefined ? undefined : await this.#offset(id, signal);
+        if (at === undefined) {
+          id = await this.#create(sending, signal);
+          if (id === undefined) return undefined;
+        }
+        const offset = at ?? 0;
+        sent(offset - counted);
+        if (offset > counted) backoff.succeeded();
+        counted = offset;
+        if (offset === sending.size) return id;
+        await this.#append(
+          id as string,
+          sending,
+          offset,
+          (bytes) => {
+            counted += bytes;
+            sent(bytes);
+          },
+          signal,
+        );
+        sent(sending.size - counted);
+        return id;
+      } catch (error) {
+        if (signal.aborted || !isPassing(error) || backoff.failures + 1 >= ATTEMPTS) throw error;
+        await clock.sleep(backoff.failed(), signal);
+      }
+    }
+  }
+
+  /** Undefined when the server has no such upload any more. */
+  async #offset(id: string, signal: AbortSignal): Promise<number | undefined> {
+    try {
+      const found = await bodyOf(await this.#options.call(`/uploads/${id}`, { headers: TUS }, withDeadline(signal)));
+      return isObject(found) && typeof found.offset === 'number' ? found.offset : undefined;
+    } catch (error) {
+      if (error instanceof ApiError && (error.status === 404 || error.status === 410)) return undefined;
+      throw error;
+    }
+  }
+
+  async #create({ name, size, stateFile }: Sending, signal: AbortSignal): Promise<string | undefined> {
+    const metadata = `filename ${Buffer.from(name).toString('base64')}`;
+    const headers = { ...TUS, 'upload-length': String(size), 'upload-metadata': metadata };
+    try {
+      const response = await this.#options.call('/uploads', { method: 'POST', headers }, withDeadline(signal));
+      const id = response.headers.get('location')?.split('/').at(-1);
+      if (id === undefined) throw new Failure('defect', 'the server created an upload without a Location');
+      await writeFile(stateFile, JSON.stringify({ id, name }), { mode: 0o600 });
+      return id;
+    } catch (error) {
+      // A server of an earlier version.
+      if (error instanceof ApiError && (error.status === 404 || error.status === 405)) return undefined;
+      throw error;
+    }
+  }
+
+  async #append(
+    id: string,
+    { file, size }: Sending,
+    offset: number,
+    sent: (bytes: number) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const content = await openAsBlob(file);
+    if (content.size !== size) throw new Failure('rejected', `${file} has changed while it was sent`);
+    const stalled = (): Failure =>
+      new Failure('transient', `the server took no bytes for ${STALLED_MS / 1000} s`, { unreachable: true });
+    using watch = new Watch(this.#options.clock, stalled, signal);
+    const body = new CountedFile(content.slice(offset), '', (bytes) => {
+      watch.moved();
+      sent(bytes);
+    });
+    const headers = { ...TUS, 'upload-offset': String(offset), 'content-type': 'application/offset+octet-stream' };
+    try {
+      await this.#options.call(`/uploads/${id}`, { method: 'PATCH', headers, body }, watch.signal);
+    } catch (error) {
+      // A file that can no longer be read shows as a broken connection.
+      if ((await stat(file)).size !== size) throw new Failure('rejected', `${file} has changed while it was sent`);
+      throw error;
+    }
+  }
+}
+
+/** Aborts its signal when nothing moves for a while. */
+class Watch implements Disposable {
+  readonly #clock: Clock;
+  readonly #stalled: () => Error;
+  readonly #joined: JoinedSignal;
+  #cancel: () => void;
+
+  constructor(clock: Clock, stalled: () => Error, signal: AbortSignal) {
+    this.#clock = clock;
+    this.#stalled = stalled;
+    this.#joined = new JoinedSignal(signal);
+    this.#cancel = this.#wait();
+  }
+
+  get signal(): AbortSignal {
+    return this.#joined.signal;
+  }
+
+  moved(): void {
+    this.#cancel();
+    this.#cancel = this.#wait();
+  }
+
+  [Symbol.dispose](): void {
+    this.#cancel();
+    this.#joined[Symbol.dispose]();
+  }
+
+  #wait(): () => void {
+    return this.#clock.after(STALLED_MS, () => this.#joined.abort(this.#stalled()));
+  }
+}
+
+async function rememberedIn(stateFile: string): Promise<string | undefined> {
+  try {
+    const state: unknown = JSON.parse(await readFile(stateFile, 'utf8'));
+    return isObject(state) && /^[0-9a-f]{32}$/.test(String(state.id)) ? String(state.id) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  if (error instanceof ApiError) return AGAIN.includes(error.status);
+  return error instanceof Failure && error.kind === 'transient';
+}
+
+/** A file to upload that reports how much of it was sent. Its size is known, so the request has a Content-Length. */
+export class CountedFile extends File {
+  readonly #sent: (bytes: number) => void;
+
+  /** @param sent called with the length of each chunk when the connection takes it */
+  constructor(content: Blob, name: string, sent: (bytes: number) => void) {
+    super([content], name);
+    this.#sent = sent;
+  }
+
+  override stream(): ReturnType<File['stream']> {
+    const sent = this.#sent;
+    const count = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform(piece, controller) {
+        sent(piece.length);
+        controller.enqueue(piece);
+      },
+    });
+    return super.stream().pipeThrough(count);
+  }
+}
