@@ -16,7 +16,7 @@ import type { EventLaneName, LaneName } from '../engine/model/event.ts';
 import type { Catalog } from '../engine/ports/catalog.ts';
 import type { ChangeQueue, EventLog } from '../engine/ports/event-log.ts';
 import type { JobCancels } from '../engine/ports/job-cancels.ts';
-import type { ClaimedJob, JobOutcome, Jobs, Leases } from '../engine/ports/jobs.ts';
+import type { ClaimedJob, Jobs, Leases, RecordedOutcome } from '../engine/ports/jobs.ts';
 import type { ObjectStore } from '../engine/ports/object-store.ts';
 import type { Problems } from '../engine/ports/problems.ts';
 import type { ResumableUploads, UploadBytes } from '../engine/ports/resumable-uploads.ts';
@@ -34,6 +34,7 @@ import { DaemonLeaders } from './daemons/leadership.ts';
 import { sweepResumable, sweepUploads } from './daemons/sweeps.ts';
 import type { InstallTargets } from './dataset/site-targets.ts';
 import { type LaneChannels, Pump, type PumpOptions, routeEvents, takeEvents } from './events/event-router.ts';
+import { Attempts } from './jobs/attempts.ts';
 import { Cancellations } from './jobs/cancellations.ts';
 import type { Receiver } from './jobs/hand-over.ts';
 import type { JobHandler } from './jobs/job-handler.ts';
@@ -123,9 +124,10 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
   const { plugins = [], scripts = 1 } = options.hosted ?? {};
   // Waiting for the process's own host is not waiting for the plugin, so it comes before the breakers and their timers.
   const called = withinHost(breakers.guard(options.tasks), plugins, scripts);
-  const tasks = options.room ? roomFirst(called, options.room) : called;
+  const attempts = new Attempts(clock);
+  const tasks = attempts.recording(options.room ? roomFirst(called, options.room) : called);
   const blocked = options.pauses ? pausableTypes(breakers, options.types, options.pauses.inForce) : breakers;
-  const lanes = new Map<RunningLane, Lane<ClaimedJob, JobOutcome>>();
+  const lanes = new Map<RunningLane, Lane<ClaimedJob, RecordedOutcome>>();
   const receivers = new Map<LaneName, Receiver>();
   const holders = RUNNING_LANES.map((name) => ({
     held: () => lanes.get(name)?.held() ?? [],
@@ -160,7 +162,7 @@ export function topology(options: TopologyOptions): readonly ChildSpec[] {
       const create = (): Child => {
         const calls = !PAST_PLUGINS.includes(name);
         const own = { tuning: options.tuning.current[name], breakers: calls ? blocked : undefined, away: blocked };
-        const lane = jobLane({ ...options, ...own, receivers, cancellations, handler });
+        const lane = jobLane({ ...options, ...own, receivers, cancellations, attempts, handler });
         lanes.set(name, lane);
         return lane;
       };

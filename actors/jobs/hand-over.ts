@@ -6,7 +6,7 @@
 
 import type { Completion } from '../../engine/jobs/lane-options.ts';
 import type { LaneName } from '../../engine/model/event.ts';
-import type { ClaimedJob, JobCompletion, JobOutcome } from '../../engine/ports/jobs.ts';
+import type { ClaimedJob, JobCompletion, RecordedOutcome } from '../../engine/ports/jobs.ts';
 
 /** What the jobs of a lane make due when they are done. */
 const NEXT: Readonly<Partial<Record<LaneName, LaneName>>> = { upload: 'import', import: 'install' };
@@ -32,7 +32,7 @@ export class Places {
   readonly completions: readonly JobCompletion[];
   readonly #places = new Map<string, Place>();
 
-  constructor(done: readonly Completion<ClaimedJob, JobOutcome>[], receivers: Receivers | undefined) {
+  constructor(done: readonly Completion<ClaimedJob, RecordedOutcome>[], receivers: Receivers | undefined) {
     this.completions = done.map(({ job, outcome }) => {
       const next = outcome.kind === 'done' ? NEXT[job.lane] : undefined;
       const place = next && receivers?.get(next)?.reserve(job);

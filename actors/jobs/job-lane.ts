@@ -5,13 +5,14 @@ import type { LaneBounds } from '../../engine/jobs/lane-options.ts';
 import { type DataTypes, typeKey } from '../../engine/model/data-types.ts';
 import type { LaneName } from '../../engine/model/event.ts';
 import { traceIdOf } from '../../engine/model/traceparent.ts';
-import type { ClaimedJob, JobFault, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
+import type { ClaimedJob, JobFault, JobOutcome, Jobs, RecordedOutcome } from '../../engine/ports/jobs.ts';
 import { Cancelled, kindOf, messageOf, transient } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Random, RetryPolicy } from '../../engine/runtime/retry.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';
 import { Paused, pausableSource, type WorkPauses } from '../pauses/paused-work.ts';
+import { type Attempts, begin } from './attempts.ts';
 import type { Cancellations } from './cancellations.ts';
 import type { Receiver } from './hand-over.ts';
 import { decideOutcome, type FailedOutcome, type JobHandler } from './job-handler.ts';
@@ -44,6 +45,8 @@ interface JobLaneOptions {
   readonly pauses?: Pick<WorkPauses, 'inForce'> | undefined;
   /** Jobs that operators have cancelled before they started. Default: none can be cancelled. */
   readonly cancellations?: Pick<Cancellations, 'taken'> | undefined;
+  /** Writes the history of datasets. Default: none is written. */
+  readonly attempts?: Attempts | undefined;
   readonly tuning: LaneTuning;
   readonly clock: Clock;
   readonly log: Logger;
@@ -54,7 +57,7 @@ interface JobLaneOptions {
 /** Fallback for LISTEN: the lane polls in case it was not notified. */
 const POLL_MS = 5_000;
 
-export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
+export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, RecordedOutcome> {
   const { handler, jobs, types, breakers, away, receivers, tuning, pauses } = options;
   const source = new JobSource({
     lane: handler.lane,
@@ -67,7 +70,7 @@ export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
   });
   const isLanePaused = (): boolean => pauses?.inForce.find('lane', handler.lane) !== undefined;
   receivers?.set(handler.lane, { reserve: (like) => (isLanePaused() ? undefined : source.reserve(like)) });
-  const lane: Lane<ClaimedJob, JobOutcome> = new Lane<ClaimedJob, JobOutcome>({
+  const lane: Lane<ClaimedJob, RecordedOutcome> = new Lane<ClaimedJob, RecordedOutcome>({
     name: handler.lane,
     clock: options.clock,
     log: options.log,
@@ -79,7 +82,9 @@ export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, JobOutcome> {
     run: async (job, signal) => {
       if (isPaused(job, options)) return REQUEUE;
       const cancelled = options.cancellations?.taken(job);
-      return cancelled ? endCancelled(job, cancelled, options, options.log) : runJob(job, options, signal);
+      if (!cancelled) return runJob(job, options, signal);
+      const attempt = begin(job, options.attempts);
+      return attempt.end(await endCancelled(job, cancelled, options, options.log), { as: 'cancelled' });
     },
     settle: (error, job) => decideOutcome(error, job, tuning.retry, options.random),
     abandon: () => REQUEUE,
@@ -101,7 +106,7 @@ function isPaused({ lane, type }: ClaimedJob, { pauses, breakers, types }: JobLa
   return breakers !== undefined && plugin !== undefined && pauses.inForce.find('plugin', plugin) !== undefined;
 }
 
-/** Runs a job and returns its outcome. A failure has been reported to the owner by then. Never rejects. */
+/** Runs a job and returns its outcome with its record. A failure has been reported to the owner by then. Never rejects. */
 export async function runJob(
   job: ClaimedJob,
   options: Omit<
@@ -109,8 +114,9 @@ export async function runJob(
     'jobs' | 'types' | 'breakers' | 'away' | 'receivers' | 'pauses' | 'cancellations' | 'metrics'
   >,
   signal: AbortSignal,
-): Promise<JobOutcome> {
+): Promise<RecordedOutcome> {
   const { handler, tuning, clock } = options;
+  const attempt = begin(job, options.attempts);
   const trace = job.traceparent === undefined ? {} : { trace: traceIdOf(job.traceparent) };
   const about = { lane: handler.lane, dataset: job.dataset, owner: job.owner, event: job.eventId, ...trace };
   const begun = clock.now();
@@ -120,27 +126,28 @@ export async function runJob(
     // No child logger here: creating one would cost as much as the log line.
     if (outcome.kind === 'failed' || outcome.kind === 'invalid') logFault(options.log, ended, job, outcome);
     else options.log.info(ended, 'job ended');
-    return outcome;
+    return attempt.end(outcome);
   } catch (thrown) {
     const log = options.log.child(about);
     // If the signal aborted, its reason counts, whatever error the handler threw because of it.
     const error: unknown = signal.aborted ? signal.reason : thrown;
-    if (error instanceof Cancelled) return await endCancelled(job, error, options, log);
+    if (error instanceof Cancelled)
+      return attempt.end(await endCancelled(job, error, options, log), { as: 'cancelled' });
     const outcome = decideOutcome(error, job, tuning.retry, options.random);
     if (outcome.kind !== 'retry' && outcome.kind !== 'dead') {
       log.info({ ms: clock.now() - begun, reason: messageOf(error) }, 'job returned to the queue');
-      return outcome;
+      return attempt.end(outcome, { message: messageOf(error) });
     }
     if (error instanceof Paused) {
       log.info({ ms: clock.now() - begun, reason: messageOf(error) }, 'job waits for the end of a pause');
-      return outcome;
+      return attempt.end(outcome, { as: 'paused' });
     }
     const level = kindOf(error) === 'defect' ? 'error' : 'warn';
     log[level](
       { ms: clock.now() - begun, outcome: outcome.kind, attempts: job.attempts + 1, err: error },
       'job failed',
     );
-    return await reported(job, outcome, options, log, signal);
+    return attempt.end(await reported(job, outcome, options, log, signal));
   }
 }
 

@@ -4,7 +4,7 @@
 import type { Completion, LaneSizes, LaneSource } from '../../engine/jobs/lane-options.ts';
 import { type DataTypes, typeKey } from '../../engine/model/data-types.ts';
 import type { LaneName } from '../../engine/model/event.ts';
-import type { ClaimedJob, JobOutcome, Jobs } from '../../engine/ports/jobs.ts';
+import type { ClaimedJob, Jobs, RecordedOutcome } from '../../engine/ports/jobs.ts';
 import { fairShare } from '../../engine/runtime/fair-share.ts';
 import { type Place, Places, type Receiver, type Receivers } from './hand-over.ts';
 
@@ -36,7 +36,7 @@ export interface Claimant {
   fill(job: ClaimedJob | undefined): boolean;
 }
 
-export class JobSource implements LaneSource<ClaimedJob, JobOutcome>, Receiver {
+export class JobSource implements LaneSource<ClaimedJob, RecordedOutcome>, Receiver {
   readonly #options: JobSourceOptions;
   /** Jobs for whose successors places are reserved here. */
   readonly #reserved = new Set<ClaimedJob>();
@@ -49,7 +49,7 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome>, Receiver {
   }
 
   async completeAndFetch(
-    done: readonly Completion<ClaimedJob, JobOutcome>[],
+    done: readonly Completion<ClaimedJob, RecordedOutcome>[],
     room: number,
     signal: AbortSignal,
   ): Promise<readonly ClaimedJob[]> {
@@ -94,7 +94,7 @@ export class JobSource implements LaneSource<ClaimedJob, JobOutcome>, Receiver {
   }
 
   /** Who may have more places, now that these jobs have ended. */
-  #plan(done: readonly Completion<ClaimedJob, JobOutcome>[], room: number) {
+  #plan(done: readonly Completion<ClaimedJob, RecordedOutcome>[], room: number) {
     const { types, breakers, claimant } = this.#options;
     const { sizes } = claimant();
     const ended = new Set(done.map(({ job }) => job));

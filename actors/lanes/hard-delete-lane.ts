@@ -49,12 +49,12 @@ export class HardDeleteLane implements JobHandler {
     // A store that does not answer would look empty.
     await store.probe(signal);
     const record = await catalog.find(job.dataset, signal);
-    if (record?.state === 'pruning') await this.#remove(job, record, signal);
-    else if (await store.head(objectKey(job, 'vdi-meta.json'), signal)) {
-      if (record && (await this.#isToTrim(job, record, signal))) await this.#trim(job, record, signal);
-    } else if (RECONCILERS.includes(job.source) && (await this.#hasObjects(job, signal)))
-      this.#log('warn', job, 'dataset without metadata not deleted: it still has objects');
-    else await this.#remove(job, record, signal);
+    if (record?.state === 'pruning') return this.#remove(job, record, signal);
+    if (await store.head(objectKey(job, 'vdi-meta.json'), signal))
+      return record && (await this.#isToTrim(job, record, signal)) ? this.#trim(job, record, signal) : DONE;
+    if (!RECONCILERS.includes(job.source) || !(await this.#hasObjects(job, signal)))
+      return this.#remove(job, record, signal);
+    this.#log('warn', job, 'dataset without metadata not deleted: it still has objects');
     return DONE;
   }
 
@@ -65,7 +65,7 @@ export class HardDeleteLane implements JobHandler {
    * Also for a dataset that the cache does not know. It cannot be an upload in progress: an upload writes the metadata last,
    * and they are removed only when the upload is abandoned.
    */
-  async #remove(job: ClaimedJob, record: DatasetRecord | undefined, signal: AbortSignal): Promise<void> {
+  async #remove(job: ClaimedJob, record: DatasetRecord | undefined, signal: AbortSignal): Promise<JobOutcome> {
     const { catalog, store } = this.#ports;
     // From here on other lanes skip the dataset, in case the removal takes long.
     if (record && !isDeleted(record.state))
@@ -76,9 +76,10 @@ export class HardDeleteLane implements JobHandler {
     await removeObjects(store, job, { last, handedOver: true }, signal);
     await catalog.remove(job.dataset, job.lease, signal);
     this.#log('info', job, 'dataset removed');
+    return { kind: 'done', did: 'dataset removed' };
   }
 
-  async #trim(job: ClaimedJob, record: DatasetRecord, signal: AbortSignal): Promise<void> {
+  async #trim(job: ClaimedJob, record: DatasetRecord, signal: AbortSignal): Promise<JobOutcome> {
     const { catalog, store } = this.#ports;
     await this.#purge(job, record, signal);
     const files = (['installFiles', 'documentFiles'] as const).map((set) => ({ set, files: [] }));
@@ -86,6 +87,7 @@ export class HardDeleteLane implements JobHandler {
     // As long as this object exists, the revision counts as not trimmed.
     await removeObjects(store, job, { last: ['install-ready.zip'], keeps: isHistory }, signal);
     this.#log('info', job, 'superseded revision trimmed');
+    return { kind: 'done', did: 'superseded revision trimmed' };
   }
 
   /** From every enabled target, because the metadata that list the targets may be gone. */

@@ -175,7 +175,7 @@ async function postpone(
     await unlessAway(() => target.removeMessage(job.dataset, kind, job.lease.token, signal));
   await ports.catalog.write(job.dataset, job.lease, [{ set: 'attempt', ...waiting }, mirrored], signal);
   if (attempt.started || step.begun) await unlessAway(() => writeControl(job, step, queued, signal));
-  return { kind: 'waiting', untilMs };
+  return { kind: 'waiting', untilMs, why: `${kind} on ${target.id}: ${messageOf(error)}` };
 }
 
 /** False when the target does not answer: the step then waits for it without limit, because giving up would stay unseen. */

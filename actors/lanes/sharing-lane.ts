@@ -49,7 +49,8 @@ export class SharingLane implements JobHandler {
     const record = await ensureRegistered(catalog, store, job, signal);
     if (!record || isDeleted(record.state)) return DONE;
     const shares = this.#shares(job, await storedShares(store, record, signal), signal);
-    if (!sharesInSync(record.sync.shares, shares.version))
+    const isNew = !sharesInSync(record.sync.shares, shares.version);
+    if (isNew)
       await catalog.write(
         job.dataset,
         job.lease,
@@ -59,10 +60,12 @@ export class SharingLane implements JobHandler {
         ],
         signal,
       );
-    if (record.state === 'superseded') return DONE;
-
-    await onEachTarget(this.#targetsOf(record), (target) => this.#shareOn(job, target, shares, signal));
-    return DONE;
+    const written: string[] = isNew ? ['cache'] : [];
+    if (record.state !== 'superseded')
+      await onEachTarget(this.#targetsOf(record), async (target) => {
+        if (await this.#shareOn(job, target, shares, signal)) written.push(target.id);
+      });
+    return written.length > 0 ? { kind: 'done', did: `shares written: ${written.join(', ')}` } : DONE;
   }
 
   /**
@@ -79,11 +82,13 @@ export class SharingLane implements JobHandler {
     return record.metadata.installTargets.flatMap((id) => this.#ports.targets.get(id) ?? []);
   }
 
-  async #shareOn(job: ClaimedJob, target: InstallTarget, shares: Shares, signal: AbortSignal): Promise<void> {
+  /** False when the target has these shares already, or not the dataset. */
+  async #shareOn(job: ClaimedJob, target: InstallTarget, shares: Shares, signal: AbortSignal): Promise<boolean> {
     const state = await target.state(job.dataset, signal);
-    if (!state.present || state.deletedStatus !== 0 || sharesInSync(state.sync.shares, shares.version)) return;
+    if (!state.present || state.deletedStatus !== 0 || sharesInSync(state.sync.shares, shares.version)) return false;
     const recipients = recipientsOf(await shares.words());
     await target.writeVisibility(job.dataset, recipients, shares.version, job.lease.token, signal);
+    return true;
   }
 
   #shares(job: ClaimedJob, documents: readonly ObjectInfo[], signal: AbortSignal): Shares {

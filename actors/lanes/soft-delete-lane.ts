@@ -59,11 +59,12 @@ export class SoftDeleteLane implements JobHandler {
     await onEachTarget(this.#enabled(record), (target) => uninstallFrom(target, removal, this.#ports, signal));
     // A disabled target can be uninstalled from only once it is enabled again.
     const everywhere = record.metadata.installTargets.every((id) => this.#ports.targets.has(id));
-    if (!flags.has('delete-flag') || record.state !== 'deleting' || !everywhere) return DONE;
+    if (!flags.has('delete-flag') || record.state !== 'deleting' || !everywhere)
+      return record.state === known?.state ? DONE : { kind: 'done', did: `dataset ${record.state}` };
     // Scripts may have run for long. An undelete in the meantime has written its state to the cache, which must stay.
     if (await store.head(objectKey(job, 'delete-flag'), signal))
       await catalog.write(job.dataset, job.lease, [{ set: 'state', state: 'deleted', from: 'deleting' }], signal);
-    return DONE;
+    return { kind: 'done', did: 'dataset deleted' };
   }
 
   /** For its owner the dataset is gone already. Operators find the failure in the job table. */

@@ -73,15 +73,17 @@ export class UpdateMetaLane implements JobHandler {
     if (!stored) return DONE;
     const record = { ...known, metadata: stored.document };
     const properties = await propertyFiles(store, record, signal);
-    await this.#writeCache(job, known, stored, properties, signal);
+    const isNew = await this.#writeCache(job, known, stored, properties, signal);
+    const done: JobOutcome = isNew ? { kind: 'done', did: 'metadata written to the cache' } : DONE;
     const type = this.#types.find(record.metadata.type);
-    if (!type || record.import?.status !== 'complete') return DONE;
+    if (!type || record.import?.status !== 'complete') return done;
 
     const version = combinedVersion(stored.version, properties);
     const work = { job, record, type, version, properties };
     const targets = targetsOf(record, type, this.#types, this.#ports.targets);
     const results = await onEachGroup(targets, (target) => this.#updateOn(work, target, signal));
-    return nextTry(results, this.#ports.clock.now());
+    const outcome = nextTry(results, this.#ports.clock.now());
+    return outcome.kind === 'done' ? done : outcome;
   }
 
   /** Steps report their own failures; this reports failures outside of them. */
@@ -89,22 +91,27 @@ export class UpdateMetaLane implements JobHandler {
     return reportInstalls(this.#ports.catalog, job, 'meta', outcome, signal);
   }
 
-  /** Writes the list of properties in every run: it can change without the metadata, and the cache stores no version of it. */
+  /**
+   * Writes the list of properties in every run: it can change without the metadata, and the cache stores no version of it. False
+   * when the cache has the metadata already.
+   */
   async #writeCache(
     job: ClaimedJob,
     known: DatasetRecord,
     stored: Stored<DatasetMetadata>,
     properties: readonly ObjectInfo[],
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const files = properties.map(({ key, size }) => ({ name: fileName(key), size }));
     const changes: CatalogChange[] = [{ set: 'propertyFiles', files }];
-    if (!sameVersion(known.sync.meta, stored.version))
+    const isNew = !sameVersion(known.sync.meta, stored.version);
+    if (isNew)
       changes.push(
         { set: 'metadata', metadata: stored.document },
         { set: 'sync', part: 'meta', version: stored.version },
       );
     await this.#ports.catalog.write(job.dataset, job.lease, changes, signal);
+    return isNew;
   }
 
   async #updateOn(work: Work, target: InstallTarget, signal: AbortSignal): Promise<StepResult | undefined> {

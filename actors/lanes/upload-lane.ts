@@ -59,6 +59,7 @@ const LATER: JobOutcome = {
   delayMs: 5_000,
   message: 'waiting for other uploads by URL to finish',
   countsAttempt: false,
+  idle: true,
 };
 
 export class UploadLane implements JobHandler {
@@ -89,7 +90,7 @@ export class UploadLane implements JobHandler {
     if (source.kind === 'url' && this.#limits.url && this.#fetching >= this.#limits.url.atOnce) return LATER;
     let files = source.kind === 'files' ? source.files : [];
     let packed: Packed = { changes: [] };
-    let outcome = DONE;
+    let outcome: JobOutcome = DONE;
     // `failed` here: an administrator retries it, or a crash came between that status and the end of the job itself.
     if (record.upload.status === 'failed')
       await catalog.write(job.dataset, job.lease, [{ set: 'upload', status: 'running' }], signal);
@@ -99,6 +100,7 @@ export class UploadLane implements JobHandler {
           if (source.kind === 'url') files = [await this.#fetchOnce(job, record, source.url, folder, signal)];
           return this.#pack(job, record, { files, leftOut: source.leftOut }, folder, signal);
         });
+        outcome = { kind: 'done', did: 'upload packed and stored' };
       } catch (error) {
         if (kindOf(error) !== 'rejected') throw error;
         outcome = { kind: 'invalid', message: messageOf(error) };

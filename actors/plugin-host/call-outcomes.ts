@@ -21,6 +21,7 @@ export function scriptFailure(
   outcome: ScriptError | Extract<ScriptOutcome, { kind: 'failed' | 'later' }>,
 ): CallOutcome {
   if (outcome.kind === 'later') return outcome;
-  if (outcome.kind === 'failed') return serverError(outcome.message);
-  return { ...outcome, kind: 'script-error' };
+  if (outcome.kind === 'error') return { ...outcome, kind: 'script-error' };
+  const { started: _, ...failure } = outcome;
+  return { ...failure, kind: 'server-error' };
 }

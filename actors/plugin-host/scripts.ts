@@ -34,18 +34,21 @@ export type ScriptOutcome =
   | { readonly kind: 'refused'; readonly lines: readonly string[] }
   | ScriptError
   /** Exit code 75: run it again later. */
-  | { readonly kind: 'later'; readonly message: string; readonly output?: string }
+  | (Printed & { readonly kind: 'later'; readonly message: string })
   /** It did not run to its end. */
-  | { readonly kind: 'failed'; readonly message: string; readonly started: boolean };
+  | (Printed & { readonly kind: 'failed'; readonly message: string; readonly started: boolean });
+
+interface Printed {
+  /** The end of what it printed. */
+  readonly output?: string;
+}
 
 /** Any other exit code, or a violation of the rules: the script is at fault. */
-export interface ScriptError {
+export interface ScriptError extends Printed {
   readonly kind: 'error';
   readonly script: string;
   readonly exitCode: number;
   readonly message: string;
-  /** The end of what it printed. */
-  readonly output?: string;
 }
 
 const SCRIPT_OF = {
@@ -133,7 +136,10 @@ function outcomeOf(result: ScriptResult, script: HostedScript): ScriptOutcome {
       return { ...scriptError(script, 128 + number, message), ...outputOf(result) };
     }
     case 'timed-out':
-      return failed(`script ${script.path} took longer than its ${end.afterMs / 1000} s`, true);
+      return {
+        ...failed(`script ${script.path} took longer than its ${end.afterMs / 1000} s`, true),
+        ...outputOf(result),
+      };
     case 'not-found':
       return failed(`script ${script.path} (or its interpreter) does not exist`, false);
     case 'not-executable':

@@ -44,11 +44,8 @@ export class ReconciliationLane implements JobHandler {
     const { snapshot } = reading;
     const failures = [...reading.failures];
     const actions = decideReconciliation(snapshot);
-    if (actions.length > 0)
-      log.info(
-        { actions: actions.map((action) => ('lanes' in action ? `enqueue ${action.lanes.join(' ')}` : action.do)) },
-        'reconciling dataset',
-      );
+    const words = actions.map((action) => ('lanes' in action ? `enqueue ${action.lanes.join(' ')}` : action.do));
+    if (actions.length > 0) log.info({ actions: words }, 'reconciling dataset');
     for (const action of actions)
       try {
         await this.#perform(action, snapshot, job, signal);
@@ -59,7 +56,7 @@ export class ReconciliationLane implements JobHandler {
       }
     // Everything else was decided all the same; the next attempt decides for the targets that did not answer.
     if (failures.length > 0) throw mostRetryable(failures);
-    return DONE;
+    return actions.length > 0 ? { kind: 'done', did: words.join(', ') } : DONE;
   }
 
   /**

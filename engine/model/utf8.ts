@@ -21,14 +21,28 @@ export function decodeDocument(bytes: Uint8Array): string | undefined {
   return text?.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
 }
 
-/** The end of the text, at most this many bytes of UTF-8. */
+/** Room for the note of what was cut. */
+const NOTE_BYTES = 32;
+
+/** The beginning of the text, at most this many bytes of UTF-8 with a note of how many are left out. */
+export function firstBytes(text: string, most: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= most) return text;
+  let to = Math.max(0, most - NOTE_BYTES);
+  while (isInside(bytes, to)) to--;
+  return `${bytes.toString('utf8', 0, to)}… (${bytes.length - to} bytes left out)`;
+}
+
+/** As {@link firstBytes}, the end of the text. */
 export function lastBytes(text: string, most: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= most) return text;
-  let from = bytes.length - most;
-  while (((bytes[from] ?? 0) & 0xc0) === 0x80) from++;
-  return bytes.toString('utf8', from);
+  let from = bytes.length - Math.max(0, most - NOTE_BYTES);
+  while (isInside(bytes, from)) from++;
+  return `(${from} bytes left out) …${bytes.toString('utf8', from)}`;
 }
+
+const isInside = (bytes: Uint8Array, at: number): boolean => ((bytes[at] ?? 0) & 0xc0) === 0x80;
 
 /** Bytes for a message: printable ASCII unchanged, everything else as `\xNN`. */
 export function shownBytes(bytes: Uint8Array): string {

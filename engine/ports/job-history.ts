@@ -1,6 +1,6 @@
 // What was tried with each dataset, when, by which process, and how it ended. A row is written in the step that ends the attempt
-// (`Jobs.completeAndFetch`), so there is exactly one for each attempt that did something or did not end well. Attempts whose
-// process died get theirs when the job is claimed again. Rows outlive their job and their dataset, until they are removed by
+// (`Jobs.completeAndFetch`), so there is exactly one for each attempt that did something or did not end well. Of attempts in a row
+// that wait for the same reason, only the first has one. Attempts whose process died get theirs when the job is claimed again. Rows outlive their job and their dataset, until they are removed by
 // age. Of each dataset the newest 1,000 are kept.
 
 import type { LaneName } from '../model/event.ts';

@@ -44,10 +44,19 @@ export interface ClaimedJob extends JobRequest {
 }
 
 export type JobOutcome =
-  | { readonly kind: 'done' }
+  /** `did`: what it did, for the history. Absent when there was nothing to do, or plugin calls say it. */
+  | { readonly kind: 'done'; readonly did?: string }
   | JobFault
-  /** Retry in `delayMs`; `countsAttempt` is false when a dependency could not be reached at all. */
-  | (Explained & { readonly kind: 'retry'; readonly delayMs: number; readonly countsAttempt: boolean })
+  /**
+   * Retry in `delayMs`; `countsAttempt` is false when a dependency could not be reached at all. `idle`: nothing was tried, so the
+   * history has no row.
+   */
+  | (Explained & {
+      readonly kind: 'retry';
+      readonly delayMs: number;
+      readonly countsAttempt: boolean;
+      readonly idle?: boolean;
+    })
   /** Back to the queue at once. `crashed` marks the job to run alone, and counts as a crash when it already did. */
   | { readonly kind: 'requeue'; readonly crashed: boolean }
   | (Explained & { readonly kind: 'dead'; readonly failure: 'rejected' | 'transient' | 'defect' });
@@ -123,8 +132,8 @@ export interface Jobs {
    * claimable when it is due, the dataset's lease is free, and no lower-ranked job of its dataset waits. A job that is delayed
    * because its target or its plugin is unreachable does not block others. Jobs of other lanes that completions hand over
    * (`next`) come besides those of the claim.
-   * Completions whose lease was lost are ignored. A completion and its record (job-history.ts) are written together. Of concurrent calls, no job is given to two. If it claims as many as it may
-   * and there may be more, it wakes the lane.
+   * Completions whose lease was lost are ignored. A completion and its record (job-history.ts) are written together. Of
+   * concurrent calls, no job is given to two. If it claims as many as it may and there may be more, it wakes the lane.
    */
   completeAndFetch(
     done: readonly JobCompletion[],
@@ -184,6 +193,8 @@ export type RetryResult = 'queued' | 'not-found' | 'running';
 export interface JobAdmin {
   /** In order of creation. */
   list(filter: JobFilter, page: JobPage, signal: AbortSignal): Promise<JobList>;
+  /** Whose job it is. */
+  dataset(id: number, signal: AbortSignal): Promise<DatasetId | undefined>;
   /**
    * Puts a delayed or dead job back into its lane's queue with all its attempts available, and wakes the lane. Also resets, in
    * the same step, what would leave the lane nothing to do: a failed import or upload status of the dataset for the lane of

@@ -134,7 +134,7 @@ export type CallOutcome =
   /** The script failed, or broke the rules. */
   | ScriptFailed
   /** The script was not run to its end. */
-  | { readonly kind: 'server-error'; readonly message: string }
+  | { readonly kind: 'server-error'; readonly message: string; readonly output?: string }
   /** A script ran and achieved nothing. The caller should call again. */
   | { readonly kind: 'later'; readonly message: string; readonly output?: string };
 

@@ -196,6 +196,7 @@ export function jobAdminConformance(name: string, open: OpenJobAdmin): void {
 
   fact('an id that no job has is not found', async (t, { admin, jobs, view }) => {
     const { id } = await bury(jobs, 'import', 'd1');
+    t.same([await admin.dataset(id, signal), await admin.dataset(id + 1, signal)], ['d1', undefined]);
     t.equal(await admin.retry(id + 1, signal), 'not-found');
     t.match(await view(), [{ state: 'dead' }]);
   });

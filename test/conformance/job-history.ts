@@ -84,6 +84,22 @@ export function jobHistoryConformance(name: string, open: OpenHistory): void {
     t.same(outcomes(await all(world, 'set')), ['done']);
   });
 
+  t.test(`${name}: while a job waits for the same reason, that is told once`, async (t) => {
+    const world = await open(t);
+    const { jobs } = world.first;
+    const away = { kind: 'retry', delayMs: 0, message: 'target away', countsAttempt: false } as const;
+    await jobs.enqueue([request('install', 'set')], signal);
+    for (const outcome of [away, away, { ...away, message: 'plugin away' }, away, { ...away, countsAttempt: true }])
+      await complete(jobs, await claimOne(jobs, 'install'), {
+        ...outcome,
+        record: { ...DONE, outcome: 'retry', message: outcome.message },
+      });
+    t.same(
+      (await all(world, 'set')).map(({ message }) => message),
+      ['target away', 'plugin away', 'target away', 'target away'],
+    );
+  });
+
   t.test(`${name}: an attempt whose process died gets its entry when the job is claimed again`, async (t) => {
     const world = await open(t);
     const { first, second } = world;

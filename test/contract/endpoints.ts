@@ -120,6 +120,7 @@ export const ENDPOINT_ROWS = {
   'ours/301': 'a superseded revision leads to the newest',
   'ours/jobs': 'report, retry, and cancel of a running one',
   'ours/audit': 'rows of the audit trail, newest first',
+  'ours/history': 'attempts and requests of a dataset, oldest or newest first, with its process and plugin calls',
   'ours/reconcile and prune': 'ordered, and reported',
   'ours/clear-failed': 'failed installs are tried again, and what became of that',
   'ours/purge-dataset': 'removed for good; 204',

@@ -48,6 +48,7 @@ t.test('every command that answers prints JSON, one document or one per line, an
     top: [['--once', '--interval', '0.1', ...data]],
     retry: [['1', ...data]],
     cancel: [['1', ...data]],
+    history: [[id, ...data]],
     'pause lane': [['sharing', '--for', '1h', ...data]],
     'pause plugin': [['genelist', '--for', '1h', ...data]],
     'pause target': [['AlphaDB', '--for', '1h', ...data]],

@@ -278,6 +278,22 @@ row('ours/audit', async (t) => {
   t.equal(status, 200);
   t.match((body as { results: readonly object[] }).results[0], { method: 'POST' });
 });
+row('ours/history', async (t) => {
+  const path = `/admin/datasets/${sound}/history`;
+  const { status, body } = await admin.get(path);
+  t.equal(status, 200);
+  const { results } = body as { results: readonly { job?: { lane: string } }[] };
+  t.match(results[0], { request: { method: 'POST', route: '/datasets', status: 202 } });
+  const installed = results.find(({ job }) => job?.lane === 'install')?.job;
+  t.match(installed, {
+    outcome: 'done',
+    process: { pid: Number },
+    calls: [{ call: 'install-data', outcome: 'success' }],
+  });
+  const newest = await admin.get(`${path}?order=newest-first&limit=1`);
+  t.match(newest.body, { results: [results.at(-1)], next: String });
+  t.equal((await admin.get('/admin/datasets/nowhere/history')).status, 404);
+});
 row('ours/jobs', async (t) => {
   await inCache(
     dir,

@@ -22,6 +22,11 @@ export class FakeJobAdmin implements JobAdmin {
     return { jobs: matching.slice(offset, offset + limit).map(entryOf), total: matching.length };
   };
 
+  dataset: JobAdmin['dataset'] = async (id, signal) => {
+    signal.throwIfAborted();
+    return this.#table.rows.find((row) => row.id === id)?.dataset;
+  };
+
   retry: JobAdmin['retry'] = async (id, signal) => {
     signal.throwIfAborted();
     const row = this.#table.rows.find((one) => one.id === id);

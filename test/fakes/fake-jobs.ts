@@ -271,7 +271,8 @@ export class FakeJobs implements Jobs {
     if (after) this.#table.put({ ...after, claim: undefined });
     else this.#table.remove(row);
     this.#table.leases.release(job.lease, this.#process);
-    if (outcome.record) {
+    const waitsOn = outcome.kind === 'retry' && !outcome.countsAttempt && row.failure?.message === outcome.message;
+    if (outcome.record && !waitsOn) {
       const { outcome: ended, ...attempt } = outcome.record;
       this.#table.record({ ...row, eventId: job.eventId }, ended, this.#process, attempt);
     }

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { routeChange } from '../../actors/events/event-router.ts';
+import { Attempts } from '../../actors/jobs/attempts.ts';
 import type { JobHandler } from '../../actors/jobs/job-handler.ts';
 import { runJob } from '../../actors/jobs/job-lane.ts';
 import { Scratch } from '../../actors/jobs/scratch.ts';
@@ -24,7 +25,7 @@ import {
 } from '../../engine/model/object-key.ts';
 import type { StoredShare } from '../../engine/ports/catalog.ts';
 import type { ControlState, InstallTarget } from '../../engine/ports/install-target.ts';
-import type { ClaimedJob, JobOutcome, Jobs, Lease } from '../../engine/ports/jobs.ts';
+import type { ClaimedJob, JobOutcome, Jobs, Lease, RecordedOutcome } from '../../engine/ports/jobs.ts';
 import type { Pauses } from '../../engine/ports/pauses.ts';
 import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
@@ -61,6 +62,7 @@ export interface LaneProcess {
   /** Claims the job of the lane that is due, or undefined. */
   claim(lane: RunningLane): Promise<ClaimedJob | undefined>;
   /** Runs a claimed job to the end that the lane would write. */
+  /** The outcome without what only the history keeps of it, which {@link complete} adds. */
   perform(job: ClaimedJob, signal?: AbortSignal): Promise<JobOutcome>;
   complete(job: ClaimedJob, outcome: JobOutcome): Promise<void>;
 }
@@ -137,8 +139,17 @@ export class LaneWorld {
           plugins: new Map([['genes', gate.wrap('plugin', this.plugin)]]),
         }),
     };
+    const attempts = new Attempts(this.clock);
+    const records = new WeakMap<ClaimedJob, RecordedOutcome['record']>();
     const pauses = { inForce: this.pausesInForce, waits: this.pauses };
-    const options = { ...this.settings, ...ports, pauses, scratch: new Scratch(this.#scratchRoot) };
+    const options = {
+      ...this.settings,
+      ...ports,
+      tasks: attempts.recording(ports.tasks),
+      attempts,
+      pauses,
+      scratch: new Scratch(this.#scratchRoot),
+    };
     const handlers = new Map<string, JobHandler>(laneHandlers(options).map((handler) => [handler.lane, handler]));
     // What the lane itself does with the job table is not the handler's and does not go through the gate.
     const table = new FakeJobs(this.jobs, id);
@@ -151,10 +162,14 @@ export class LaneWorld {
       perform: async (job, signal = never) => {
         const handler = handlers.get(job.lane);
         assert(handler, job.lane);
-        return runJob(job, { ...options, handler, tuning: TUNING }, signal);
+        const { record, ...outcome } = await runJob(job, { ...options, handler, tuning: TUNING }, signal);
+        records.set(job, record);
+        return outcome.kind === 'done' ? { kind: 'done' } : outcome;
       },
       complete: async (job, outcome) => {
-        await table.completeAndFetch([{ job, outcome }], { lane: job.lane, limit: 0, ...nothing }, never);
+        const record = records.get(job);
+        const done = { job, outcome: { ...outcome, ...(record ? { record } : {}) } };
+        await table.completeAndFetch([done], { lane: job.lane, limit: 0, ...nothing }, never);
       },
     };
   }

@@ -46,10 +46,10 @@ export const JOBS = command({
 });
 
 export const HISTORY = command({
-  summary: 'show the life of a dataset: what was tried, how it ended, what scripts printed',
+  summary: 'show what was tried with a dataset, and how it ended',
   description: [
-    'Prints each attempt of each lane, and each request that changed the dataset, also of a dataset that is gone. ' +
-      'With --json, one document per line.',
+    'Prints each attempt of each lane with what scripts printed, and each request that changed the dataset. ' +
+      'It works for datasets that are gone, too. With --json, one document per line.',
   ],
   arguments: { dataset: { what: "the dataset's id" } },
   options: {

@@ -65,6 +65,14 @@ export class PostgresJobAdmin implements JobAdmin {
     };
   }
 
+  async dataset(id: number, signal: AbortSignal): Promise<DatasetId | undefined> {
+    signal.throwIfAborted();
+    const rows = await this.#db.query<{ dataset: DatasetId }>('select dataset_id as dataset from job where id = $1', [
+      id,
+    ]);
+    return rows[0]?.dataset;
+  }
+
   async retry(id: number, signal: AbortSignal): Promise<RetryResult> {
     signal.throwIfAborted();
     const state = await retryJob(this.#db, id);

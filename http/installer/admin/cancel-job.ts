@@ -2,13 +2,14 @@
 
 import type { Static } from 'typebox';
 import type { JobCancels } from '../../../engine/ports/job-cancels.ts';
+import type { JobAdmin } from '../../../engine/ports/jobs.ts';
 import { checkedJsonBody } from '../../kernel/bodies/body.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
 import { conflict } from '../../kernel/pipeline/errors.ts';
 import { answer, type Route, refusals } from '../../kernel/pipeline/route.ts';
 import { CLOSED } from '../metadata/create-details.ts';
 import { ADMIN_REFUSALS, nameOf } from './admin-route.ts';
-import { JobId, jobId, unknownJob } from './jobs.ts';
+import { concernDataset, JobId, jobId, unknownJob } from './jobs.ts';
 
 /** With it, the order fits into a notification of the database. */
 const MAX_REASON = 1_000;
@@ -31,9 +32,10 @@ type JobCancelling = Static<typeof JobCancelling>;
 
 interface JobCancelOptions {
   readonly cancels: Pick<JobCancels, 'ask'>;
+  readonly jobAdmin: Pick<JobAdmin, 'dataset'>;
 }
 
-export function jobCancelRoute({ cancels }: JobCancelOptions): Route {
+export function jobCancelRoute({ cancels, jobAdmin }: JobCancelOptions): Route {
   const read = checkedJsonBody(CancelInput, { notAnObject: 422 });
   return {
     method: 'POST',
@@ -60,6 +62,7 @@ export function jobCancelRoute({ cancels }: JobCancelOptions): Route {
       const id = jobId(text);
       if (id === undefined) throw unknownJob(text);
       const { reason, hard = false } = await read(context.request);
+      await concernDataset(context, jobAdmin, id);
       const by = nameOf(context.caller);
       const found = await cancels.ask({ job: id, by, reason, hard }, context.signal);
       switch (found) {

@@ -142,7 +142,7 @@ const jobView = (job: JobEntry): JobReportEntry => ({
 });
 
 interface JobRetryOptions {
-  readonly jobAdmin: Pick<JobAdmin, 'retry'>;
+  readonly jobAdmin: Pick<JobAdmin, 'retry' | 'dataset'>;
 }
 
 export function jobRetryRoute({ jobAdmin }: JobRetryOptions): Route {
@@ -162,6 +162,7 @@ export function jobRetryRoute({ jobAdmin }: JobRetryOptions): Route {
       const text = context.param('id');
       const id = jobId(text);
       if (id === undefined) throw unknownJob(text);
+      await concernDataset(context, jobAdmin, id);
       const result = await jobAdmin.retry(id, context.signal);
       switch (result) {
         case 'queued': {
@@ -178,6 +179,16 @@ export function jobRetryRoute({ jobAdmin }: JobRetryOptions): Route {
       }
     },
   };
+}
+
+/** The order is found in the audit trail, and in the history, of the dataset. */
+export async function concernDataset(
+  context: RequestContext,
+  jobAdmin: Pick<JobAdmin, 'dataset'>,
+  id: number,
+): Promise<void> {
+  const dataset = await jobAdmin.dataset(id, context.signal);
+  if (dataset !== undefined) context.concerns({ dataset });
 }
 
 /** Undefined when the text is no job id. */

@@ -188,7 +188,7 @@ t.test('a target that does not answer waits alone, and is installed when it is b
   const away = targetAway(world, PLASMO);
   const at = await world.before('install');
   away.reason = transient('PlasmoSite refused', { unreachable: true });
-  t.same(await world.run('install'), { ...WAITING, delayMs: 1_000 });
+  t.same(await world.run('install'), { ...WAITING, message: 'data on PlasmoSite: PlasmoSite refused', delayMs: 1_000 });
   t.same(await world.attempts(at), ['PlasmoSite data 0']);
   t.same((await world.control(at)).ToxoSite, INSTALLED);
   t.match(await world.record(at), {
@@ -212,7 +212,11 @@ t.test('an install whose first call reached nobody has begun nothing: no uninsta
     return undefined;
   };
   for (const attempts of [1, 2]) {
-    t.same(await world.run('install'), { ...WAITING, delayMs: 1_000 }, `attempt ${attempts}`);
+    t.same(
+      await world.run('install'),
+      { ...WAITING, message: 'data on PlasmoSite: plugin refused', delayMs: 1_000 },
+      `attempt ${attempts}`,
+    );
     t.same(await world.attempts(at), ['PlasmoSite data 0']);
     t.same((await world.state(at, PLASMO)).messages, {}, 'the target has no mark of it');
     t.match(await world.record(at), { installs: { 'PlasmoSite data': ['queued', 'attempt 1 of 12: plugin refused'] } });
@@ -296,7 +300,7 @@ t.test('a waiting target is not tried before its time, and others are not held u
     if (target === PLASMO) throw transient('busy');
     return undefined;
   };
-  t.same(await world.run('install'), { ...WAITING, delayMs: 1_000 });
+  t.same(await world.run('install'), { ...WAITING, message: 'data on PlasmoSite: busy', delayMs: 1_000 });
   t.match(await world.record(at), { installs: { 'ToxoSite data': ['complete'], 'ToxoSite meta': ['complete'] } });
   const calls = world.calls.length;
   for (const row of world.jobs.rows) world.jobs.put({ ...row, state: 'queued', runAt: world.clock.now() });
@@ -321,7 +325,7 @@ t.test('a target whose wait ended while others were installed is tried at once',
     await world.clock.advance(1_500);
     return undefined;
   };
-  t.same(await world.run('install'), { ...WAITING, delayMs: 0 });
+  t.same(await world.run('install'), { ...WAITING, message: 'data on PlasmoSite: busy', delayMs: 0 });
   world.plugin.decide = () => undefined;
   t.same(await world.run('install'), { kind: 'done' });
   t.match(await world.control(at), { PlasmoSite: { data: ['complete'] }, ToxoSite: { data: ['complete'] } });
@@ -334,7 +338,7 @@ t.test('attempts of a target are counted for it alone, and the last one fails it
     return undefined;
   };
   for (let attempts = 1; attempts < 12; attempts++) {
-    t.match(await world.run('install'), WAITING);
+    t.match(await world.run('install'), { ...WAITING, message: 'data on PlasmoSite: no answer for 60 s' });
     t.same(await world.attempts(at), [`PlasmoSite data ${attempts} started`]);
     const message = `attempt ${attempts} of 12: no answer for 60 s`;
     t.match(await world.control(at), { PlasmoSite: { data: ['queued', message] }, ToxoSite: { data: ['complete'] } });

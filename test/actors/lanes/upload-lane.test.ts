@@ -13,6 +13,8 @@ import { LaneWorld } from '../../support/lane-world.ts';
 
 const never = new AbortController().signal;
 
+const PACKED = { kind: 'done', did: 'upload packed and stored' };
+
 t.test('an upload becomes import-ready.zip, a manifest and a status, and its raw files go', async (t) => {
   const world = new LaneWorld(t.testdir());
   const archive = await tarGzOf({ 'a.txt': 'alpha', 'sub/b.txt': 'beta', '__MACOSX/._a.txt': 'x' });
@@ -63,7 +65,7 @@ t.test(
     const ports = { ...world, ...world.settings, tasks, received };
     const lane = new UploadLane(ports, types, uploadLimits, new Scratch(t.testdir()));
     const { job } = await claimed(world, 'upload', process);
-    t.same(await lane.run(job, never), { kind: 'done' });
+    t.same(await lane.run(job, never), PACKED);
     const key = (name: string): string => datasetPrefix(at) + name;
     t.same(steps, [
       [
@@ -89,7 +91,7 @@ t.test('the files of an archive are not there as files', async (t) => {
   const { types, uploadLimits } = world.settings;
   const lane = new UploadLane({ ...world, tasks, received }, types, uploadLimits, new Scratch(t.testdir()));
   const { job } = await claimed(world, 'upload');
-  t.same(await lane.run(job, never), { kind: 'done' });
+  t.same(await lane.run(job, never), PACKED);
 });
 
 t.test('an upload that the user has to mend is rejected, says why, and leaves no raw files', async (t) => {

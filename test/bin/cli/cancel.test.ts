@@ -12,7 +12,7 @@ async function setup(t: Test, answer: CancelAnswer) {
     orders.push(order);
     return answer;
   };
-  const server = await listen(t, [jobCancelRoute({ cancels: { ask } })]);
+  const server = await listen(t, [jobCancelRoute({ cancels: { ask }, jobAdmin: { dataset: async () => undefined } })]);
   return { orders, access: ['--server', `http://127.0.0.1:${server.port}`, '--admin-token', ADMIN_TOKEN] };
 }
 

@@ -42,7 +42,9 @@ begin
         and l.name = f.dataset and l.token = f.token and l.holder = me returning f.*),
     ended as materialized (
       select f.*, f.outcome = 'done' and not j.again as gone,
-        f.outcome = 'dead' or (f.outcome = 'crash' and j.alone and j.crashes + 1 >= crashes_alone) as dies
+        f.outcome = 'dead' or (f.outcome = 'crash' and j.alone and j.crashes + 1 >= crashes_alone) as dies,
+        -- An attempt that waited as long as its dependency was away, as the one before did, is not told again.
+        case when f.outcome = 'retry' and not f.counted and j.message = f.message then null else f.record end as entry
       from released f join job j on j.id = f.id and j.token = f.token and j.dataset_id = f.dataset
       where j.holder = me order by j.dataset_id, j.lane for update of j),
     removed as (delete from job j using ended e where j.id = e.id and e.gone),
@@ -66,7 +68,7 @@ begin
           when e.dies then 'its worker crashed ' || crashes_alone || ' times while the job ran alone' else j.message end,
         holder = null, token = null, claimed_at = null
       from ended e where j.id = e.id and not e.gone)
-    select array_agg(e.dataset), jsonb_agg(e.record) filter (where e.record is not null) into released_datasets, records
+    select array_agg(e.dataset), jsonb_agg(e.entry) filter (where e.entry is not null) into released_datasets, records
     from ended e;
     if records is not null then perform record_attempts(me, records); end if;
     -- The transaction has the leases locked, so nobody else can have taken them.
