@@ -43,7 +43,7 @@ export const list: Command = implement(PAUSE_LIST, async ({ values }, io) => {
 const resume = (spec: typeof RESUME_LANE, kind: PauseKind): Command =>
   implement(spec, async ({ values, args: { name } }, io) => {
     await (await openAdminClient(values, io)).resume({ kind, name }, io.signal);
-    io.out(values.json ? jsonLine({ kind, name, paused: false }) : `${kind} ${name} is not paused\n`);
+    io.out(values.json ? jsonLine({ kind, name, paused: false }) : `${kind} ${name} is not paused any more\n`);
     return EXIT.ok;
   });
 

@@ -27,7 +27,7 @@ t.test('every alert has a severity, says what is wrong and what to do, and is pr
   t.strictSame(alerts.map(keyOf).sort(), ALERT_CASES.map(caseKey).sort());
   for (const { alert, labels, annotations } of alerts) {
     t.match(labels?.severity, /^(critical|warning|info)$/, `${alert}`);
-    t.strictSame(Object.keys(annotations ?? {}), ['summary', 'action'], `${alert}`);
+    t.strictSame(Object.keys(annotations ?? {}), ['summary', 'action', 'runbook_url'], `${alert}`);
   }
 });
 
@@ -40,7 +40,8 @@ for (const one of ALERT_CASES)
       /\{\{ \$labels\.(\w+) \}\}/g,
       (_, label: string) => fires.labels[label] ?? '',
     );
-    const fired = { exp_labels, exp_annotations: { summary: fires.summary, action } };
+    const { runbook_url } = rule?.annotations ?? {};
+    const fired = { exp_labels, exp_annotations: { summary: fires.summary, action, runbook_url } };
     const firing = await evaluate(t, fires.series, fires.at, alert, [fired]);
     t.equal(firing.code, 0, firing.text);
     for (const { series, at } of [quiet, ...(one.quietToo ? [one.quietToo] : [])]) {

@@ -35,7 +35,7 @@ t.test('a pause is told in a sentence, listed in a table, and ended', async (t) 
     err: '',
   });
   const { out } = await run(RESUMES.target, [...access, 'AlphaDB']);
-  t.equal(out, 'target AlphaDB is not paused\n');
+  t.equal(out, 'target AlphaDB is not paused any more\n');
   t.same(await pauses.list(signal), []);
 });
 
