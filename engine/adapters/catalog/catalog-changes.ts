@@ -20,7 +20,7 @@ export function changeCtes(
   changes: readonly CatalogChange[],
   parameters: SqlParameters,
 ): readonly string[] {
-  const distinct = [...new Map(changes.map((change) => [keyOf(change), change])).values()];
+  const distinct = [...new Map(changes.map((change) => [changeKey(change), change])).values()];
   // A statement that changes a counter and entries of kept objects locks the counter first
   // (../uploads/stored-bytes-postgres.ts).
   const counted = distinct.findIndex(({ set }) => set === 'uploadStored');
@@ -230,7 +230,8 @@ function shareCtes(shares: readonly StoredShare[], parameters: SqlParameters): r
 const columnsOnly = (columns: Assignments): ChangeParts => ({ columns, ctes: [] });
 const childOnly = (cte: string): ChangeParts => ({ columns: {}, ctes: [cte] });
 
-function keyOf(change: CatalogChange): string {
+/** The same for two changes of the same thing. */
+export function changeKey(change: CatalogChange): string {
   if (change.set === 'next') return `next ${change.lane}`;
   if (change.set === 'install') return `install ${change.kind} ${change.target}`;
   if (change.set === 'attempt' || change.set === 'attemptOver') return `attempt ${change.kind} ${change.target}`;

@@ -19,6 +19,7 @@ import { SqlParameters, statementName } from '../postgres/sql-parameters.ts';
 import { changeCtes } from './catalog-changes.ts';
 import { insertDataset } from './dataset-document.ts';
 import { DATASET_COLUMNS, type DatasetRow, datasetRecord } from './dataset-row.ts';
+import { StepWrites, stepChanges } from './step-writes.ts';
 
 const FIND = `select ${DATASET_COLUMNS} from dataset d where d.dataset_id = $1`;
 
@@ -50,9 +51,11 @@ interface AttemptsRow {
 
 export class PostgresCatalog implements Catalog {
   readonly #db: Pick<Postgres, 'query' | 'transaction'>;
+  readonly #steps: StepWrites;
 
   constructor(db: Pick<Postgres, 'query' | 'transaction'>) {
     this.#db = db;
+    this.#steps = new StepWrites(db);
   }
 
   async find(dataset: DatasetId, signal: AbortSignal): Promise<DatasetRecord | undefined> {
@@ -134,6 +137,9 @@ export class PostgresCatalog implements Catalog {
   }
 
   async write(dataset: DatasetId, lease: Lease, changes: readonly CatalogChange[], signal: AbortSignal): Promise<void> {
+    const steps = lease.name === dataset ? stepChanges(changes) : undefined;
+    signal.throwIfAborted();
+    if (steps && (await this.#steps.write(dataset, lease, steps))) return;
     await this.#change(this.#db, dataset, lease, changes, signal);
   }
 
