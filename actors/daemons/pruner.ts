@@ -115,8 +115,14 @@ export class Pruner {
 
   async #work(page: readonly RetiredDataset[], draft: Draft, away: Set<TargetId>, signal: AbortSignal): Promise<void> {
     const batch = new JobBatch(this.#ports, 'hardDelete', 'pruner', signal);
-    for (const dataset of page) {
-      const decision = await this.#decide(dataset, draft, away, signal);
+    const found: (Decision | undefined)[] = [];
+    for (const dataset of page) found.push(await this.#decide(dataset, draft, away, signal));
+    // In one statement, because each commit costs a write to disk.
+    const due = page.flatMap(({ state, dataset }, i) => (state === 'deleted' && found[i] === 'prune' ? [dataset] : []));
+    const kept = new Set(due);
+    if (due.length > 0) for (const dataset of await this.#ports.index.beginPruning(due, signal)) kept.delete(dataset);
+    for (const [i, dataset] of page.entries()) {
+      const decision = kept.has(dataset.dataset) ? 'undeleted' : found[i];
       if (decision === undefined) continue;
       if (decision !== 'prune' && decision !== 'trim') {
         draft.skipped = { ...draft.skipped, [decision]: (draft.skipped[decision] ?? 0) + 1 };
@@ -168,7 +174,7 @@ export class Pruner {
       const left = await this.#leftOn(id, dataset.dataset, away, signal);
       if (left) return left;
     }
-    return (await this.#ports.index.beginPruning(dataset.dataset, signal)) ? 'prune' : 'undeleted';
+    return 'prune';
   }
 
   async #superseded(dataset: RetiredDataset, cutoff: Date, signal: AbortSignal): Promise<Decision> {

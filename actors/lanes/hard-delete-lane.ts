@@ -12,7 +12,7 @@ import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { EventSource } from '../../engine/model/event.ts';
 import { datasetPrefix, type ObjectKey, objectKey } from '../../engine/model/object-key.ts';
 import { isDeleted } from '../../engine/model/status.ts';
-import type { Catalog, DatasetRecord } from '../../engine/ports/catalog.ts';
+import type { Catalog, DatasetRecord, DatasetWithAttempts } from '../../engine/ports/catalog.ts';
 import type { ClaimedJob, JobOutcome } from '../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
@@ -48,7 +48,7 @@ export class HardDeleteLane implements JobHandler {
     const { catalog, store } = this.#ports;
     // A store that does not answer would look empty.
     await store.probe(signal);
-    const record = await catalog.find(job.dataset, signal);
+    const record = await catalog.findWithAttempts(job.dataset, signal);
     if (record?.state === 'pruning') return this.#remove(job, record, signal);
     if (await store.head(objectKey(job, 'vdi-meta.json'), signal))
       return record && (await this.#isToTrim(job, record, signal)) ? this.#trim(job, record, signal) : DONE;
@@ -65,7 +65,7 @@ export class HardDeleteLane implements JobHandler {
    * Also for a dataset that the cache does not know. It cannot be an upload in progress: an upload writes the metadata last,
    * and they are removed only when the upload is abandoned.
    */
-  async #remove(job: ClaimedJob, record: DatasetRecord | undefined, signal: AbortSignal): Promise<JobOutcome> {
+  async #remove(job: ClaimedJob, record: DatasetWithAttempts | undefined, signal: AbortSignal): Promise<JobOutcome> {
     const { catalog, store } = this.#ports;
     // From here on other lanes skip the dataset, in case the removal takes long.
     if (record && !isDeleted(record.state))
@@ -73,13 +73,14 @@ export class HardDeleteLane implements JobHandler {
     await this.#purge(job, record, signal);
     // Nothing follows from it but this job.
     const last = ['vdi-meta.json', 'revised-flag', 'delete-flag'] as const;
-    await removeObjects(store, job, { last, handedOver: true }, signal);
+    // The rows of a dataset that is not known are not removed, so what is counted of it goes with the objects.
+    await removeObjects(store, job, { last, handedOver: true, ...(record ? { forgotten: true } : {}) }, signal);
     await catalog.remove(job.dataset, job.lease, signal);
     this.#log('info', job, 'dataset removed');
     return { kind: 'done', did: 'dataset removed' };
   }
 
-  async #trim(job: ClaimedJob, record: DatasetRecord, signal: AbortSignal): Promise<JobOutcome> {
+  async #trim(job: ClaimedJob, record: DatasetWithAttempts, signal: AbortSignal): Promise<JobOutcome> {
     const { catalog, store } = this.#ports;
     await this.#purge(job, record, signal);
     const files = (['installFiles', 'documentFiles'] as const).map((set) => ({ set, files: [] }));
@@ -91,10 +92,9 @@ export class HardDeleteLane implements JobHandler {
   }
 
   /** From every enabled target, because the metadata that list the targets may be gone. */
-  async #purge(job: ClaimedJob, record: DatasetRecord | undefined, signal: AbortSignal): Promise<void> {
-    const { catalog, targets } = this.#ports;
-    const attempts = await catalog.attempts(job.dataset, signal);
-    const removal = { job, record, attempts, types: this.#types };
+  async #purge(job: ClaimedJob, record: DatasetWithAttempts | undefined, signal: AbortSignal): Promise<void> {
+    const { targets } = this.#ports;
+    const removal = { job, record, attempts: record?.attempts ?? [], types: this.#types };
     await onEachTarget([...targets.values()], async (target) => {
       const present = await uninstallFrom(target, removal, this.#ports, signal);
       if (present) await target.purge(job.dataset, job.lease.token, signal);

@@ -56,6 +56,11 @@ export interface RemoveOptions {
    * leave its announcements out does so; S3 announces every change.
    */
   readonly handedOver?: true;
+  /**
+   * The caller removes the whole dataset, and its rows after its objects. What was counted of the objects is forgotten with the
+   * rows, so whoever counts need not count down before.
+   */
+  readonly forgotten?: true;
 }
 
 /** An object to store. */

@@ -188,18 +188,29 @@ export function datasetIndexConformance(t: Test, setup: (t: Test) => Promise<Dat
     for (const state of DATASET_STATES) {
       const { owner, dataset } = newAddress();
       await add({ owner, dataset }, {}, { set: 'state', state });
-      t.equal(await index.beginPruning(dataset, signal), state === 'deleted', state);
+      t.same(await index.beginPruning([dataset], signal), state === 'deleted' ? [dataset] : [], state);
       t.equal(await stateOf(dataset), state === 'deleted' ? 'pruning' : state);
-      t.equal(await index.beginPruning(dataset, signal), false);
+      t.same(await index.beginPruning([dataset], signal), []);
     }
-    t.equal(await index.beginPruning(newAddress().dataset, signal), false);
+    t.same(await index.beginPruning([newAddress().dataset], signal), []);
+    t.same(await index.beginPruning([], signal), []);
+  });
+
+  t.test('of several datasets, pruning begins for those that are deleted', async (t) => {
+    const { index, add } = await open(t);
+    const all = DATASET_STATES.map((state) => ({ ...newAddress(), state }));
+    const other = { ...newAddress(), state: 'deleted' } as const;
+    for (const { state, ...at } of [...all, other]) await add(at, {}, { set: 'state', state });
+    const asked = [...all, other].map(({ dataset }) => dataset);
+    const deleted = [...all, other].flatMap(({ state, dataset }) => (state === 'deleted' ? [dataset] : []));
+    t.same([...(await index.beginPruning(asked, signal))].sort(), deleted.sort());
   });
 
   t.test('an aborted signal begins no pruning', async (t) => {
     const { index, add, stateOf } = await open(t);
     const at = newAddress();
     await add(at, {}, { set: 'state', state: 'deleted' });
-    await t.rejects(index.beginPruning(at.dataset, AbortSignal.abort()), { name: 'AbortError' });
+    await t.rejects(index.beginPruning([at.dataset], AbortSignal.abort()), { name: 'AbortError' });
     t.equal(await stateOf(at.dataset), 'deleted');
   });
 }

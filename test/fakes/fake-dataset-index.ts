@@ -13,11 +13,16 @@ type JobState = Pick<FakeJobRow, 'dataset' | 'state'>;
 export class FakeDatasetIndex implements DatasetIndex {
   readonly #catalog: FakeCatalog;
   readonly #jobs: () => readonly JobState[];
+  readonly #isLocked: (dataset: DatasetId) => boolean;
 
-  /** @param jobs the job table of the same database */
-  constructor(catalog: FakeCatalog, jobs: () => readonly JobState[] = () => []) {
+  /**
+   * @param jobs the job table of the same database
+   * @param isLocked an edit has locked the dataset's row
+   */
+  constructor(catalog: FakeCatalog, jobs: () => readonly JobState[] = () => [], isLocked = (_: DatasetId) => false) {
     this.#catalog = catalog;
     this.#jobs = jobs;
+    this.#isLocked = isLocked;
   }
 
   readonly page = async (...[after, limit, signal]: Parameters<DatasetIndex['page']>) => {
@@ -41,12 +46,14 @@ export class FakeDatasetIndex implements DatasetIndex {
       .map(({ owner, dataset, metadata }) => ({ owner, dataset, state, installTargets: targetsOf(metadata) }));
   };
 
-  beginPruning: DatasetIndex['beginPruning'] = async (dataset, signal) => {
+  beginPruning: DatasetIndex['beginPruning'] = async (datasets, signal) => {
     signal.throwIfAborted();
-    const known = this.#catalog.datasets.get(dataset);
-    if (known?.state !== 'deleted') return false;
-    this.#catalog.datasets.set(dataset, { ...known, state: 'pruning' });
-    return true;
+    return datasets.filter((dataset) => {
+      const known = this.#catalog.datasets.get(dataset);
+      if (known?.state !== 'deleted' || this.#isLocked(dataset)) return false;
+      this.#catalog.datasets.set(dataset, { ...known, state: 'pruning' });
+      return true;
+    });
   };
 }
 

@@ -14,7 +14,7 @@ import type { World } from './world.ts';
 const READS =
   /^(find|findWithAttempts|source|get|head|state|attempts|usage|view|files|page|retired|forgotten|load|list|probe|read|acquireable)$/;
 /** What waits for a dataset's row. */
-const ROW_WRITES = /^(catalog\.(write|beginImport|register|remove)|index\.beginPruning)$/;
+const ROW_WRITES = /^catalog\.(write|beginImport|register|remove)$/;
 /** Methods of the store whose first parameter is a list. */
 const IN_PARTS = new Set(['putAll', 'remove', 'discard']);
 const never = new AbortController().signal;

@@ -161,7 +161,14 @@ function openPorts(process: SimProcess, world: World) {
     targets: new Map([...world.targets].map(([name, target]) => [name, gate.wrap('target', target)])),
     queries: gate.wrap<Pick<DatasetQueries, 'view'>>('queries', { view }),
     settler: gate.wrap('store', { settle: async (_signal: AbortSignal) => world.settle() }),
-    index: gate.wrap('index', new FakeDatasetIndex(world.catalog, () => world.jobs.rows)),
+    index: gate.wrap(
+      'index',
+      new FakeDatasetIndex(
+        world.catalog,
+        () => world.jobs.rows,
+        (dataset) => world.rows.isLocked(dataset),
+      ),
+    ),
     slimPasses: gate.wrap('slimPasses', world.slimPasses),
     targetIndexes: new Map(
       [...world.targets.keys()].map((name) => [name, gate.wrap('index', new FakeTargetIndex(name, world.schema))]),

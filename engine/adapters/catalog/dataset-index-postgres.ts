@@ -40,8 +40,11 @@ const RETIRED = `
   order by d.dataset_id limit $3`;
 
 const BEGIN_PRUNING = `
-  update dataset set state = 'pruning', row_version = row_version + 1
-  where dataset_id = $1 and state = 'deleted' returning dataset_id`;
+  with due as materialized (
+    select dataset_id from dataset where dataset_id = any($1::text[]) and state = 'deleted'
+    order by dataset_id for update skip locked)
+  update dataset d set state = 'pruning', row_version = row_version + 1 from due
+  where d.dataset_id = due.dataset_id returning d.dataset_id`;
 
 interface PageRow {
   readonly dataset_id: DatasetId;
@@ -112,10 +115,14 @@ export class PostgresDatasetIndex implements DatasetIndex {
     }));
   }
 
-  async beginPruning(dataset: DatasetId, signal: AbortSignal): Promise<boolean> {
+  async beginPruning(datasets: readonly DatasetId[], signal: AbortSignal): Promise<readonly DatasetId[]> {
     signal.throwIfAborted();
-    const rows = await this.#db.query(BEGIN_PRUNING, [dataset], 'dataset-index-begin-pruning');
-    return rows.length > 0;
+    const rows = await this.#db.query<{ dataset_id: DatasetId }>(
+      BEGIN_PRUNING,
+      [datasets],
+      'dataset-index-begin-pruning',
+    );
+    return rows.map((row) => row.dataset_id);
   }
 }
 

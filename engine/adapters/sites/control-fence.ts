@@ -56,6 +56,31 @@ export function deletedCtes(
   ];
 }
 
+/** CTEs that remove the target's part of the dataset, and the dataset's row with the last part. The fence is as above. */
+export function purgeCtes(
+  target: ControlTarget,
+  dataset: DatasetId,
+  token: number,
+  parameters: SqlParameters,
+): string[] {
+  const { id, schema } = target;
+  const ours = parameters.add(token, 'bigint');
+  const others = `from ${schema}.dataset_install i
+    where i.dataset_id = k.dataset_id and i.target_id <> ${parameters.add(id, 'text')}`;
+  return [
+    taken(target, dataset, ours, parameters, isCurrent(schema)),
+    `removed as (
+      delete from ${schema}.dataset_install i using taken k
+      where i.dataset_id = k.dataset_id and i.target_id = ${parameters.add(id, 'text')})`,
+    `gone as (
+      delete from ${schema}.dataset d using taken k where d.dataset_id = k.dataset_id and not exists (select ${others}))`,
+    `followed as (
+      update ${schema}.dataset d set lease_token = ${ours}, deleted_status = x.deleted_status, accessibility = x.accessibility
+      from taken k cross join lateral (select ${SUMMARY} ${others}) x
+      where d.dataset_id = k.dataset_id and exists (select ${others}))`,
+  ];
+}
+
 function taken(
   { id, schema }: ControlTarget,
   dataset: DatasetId,

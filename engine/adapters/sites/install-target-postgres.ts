@@ -16,7 +16,7 @@ import { aborted, defect, transient } from '../../runtime/failure.ts';
 import { type Postgres, quoteIdentifier, type Sql } from '../postgres/postgres.ts';
 import { SqlParameters, statementName, storableText } from '../postgres/sql-parameters.ts';
 import { documentCtes } from './control-document.ts';
-import { type ControlTarget, deletedCtes, fence, SUMMARY } from './control-fence.ts';
+import { type ControlTarget, deletedCtes, fence, purgeCtes } from './control-fence.ts';
 import { type ControlStateRow, controlState, controlStateColumns } from './target-index-postgres.ts';
 
 interface InstallTargetOptions {
@@ -121,32 +121,8 @@ export class PostgresInstallTarget implements InstallTarget {
   }
 
   async purge(dataset: DatasetId, token: number, signal: AbortSignal): Promise<void> {
-    const s = this.#schema;
-    const parameters = new SqlParameters();
-    const ctes = [
-      ...fence(this.#target, dataset, token, parameters),
-      `removed as (
-        delete from ${s}.dataset_install i using taken k
-        where i.dataset_id = k.dataset_id and i.target_id = ${parameters.add(this.id, 'text')})`,
-    ];
-    await this.#db.transaction(async (sql) => {
-      if (!(await taken(sql, ctes, parameters))) {
-        const { newer } = await this.#standing(sql, dataset, token);
-        if (newer) throw this.#leaseLost(dataset);
-        return;
-      }
-      await sql.query(
-        `delete from ${s}.dataset d where d.dataset_id = $1
-         and not exists (select from ${s}.dataset_install i where i.dataset_id = d.dataset_id)`,
-        [dataset],
-      );
-      // Also when nothing changes: see control-fence.ts.
-      await sql.query(
-        `update ${s}.dataset d set deleted_status = x.deleted_status, accessibility = x.accessibility
-         from (select ${SUMMARY} from ${s}.dataset_install i where i.dataset_id = $1) x where d.dataset_id = $1`,
-        [dataset],
-      );
-    }, signal);
+    const ctes = (parameters: SqlParameters) => purgeCtes(this.#target, dataset, token, parameters);
+    await this.#fenced(dataset, ctes, token, signal, 'present or gone');
   }
 
   /** The text does not depend on the kinds, so that few texts are planned. */
@@ -183,7 +159,8 @@ export class PostgresInstallTarget implements InstallTarget {
   }
 
   /**
-   * One statement, which writes all or nothing. Returns false when the target has a row that it must not have.
+   * One statement, which writes all or nothing. Returns false when the target has a row that it must not have, or none that
+   * would have to go.
    * @param needs whether the target has a row of the dataset
    */
   async #fenced(
@@ -191,7 +168,7 @@ export class PostgresInstallTarget implements InstallTarget {
     ctes: (parameters: SqlParameters) => readonly string[],
     token: number,
     signal: AbortSignal,
-    needs: 'present' | 'absent' | 'any' = 'present',
+    needs: 'present' | 'present or gone' | 'absent' | 'any' = 'present',
   ): Promise<boolean> {
     for (let repetition = 0; repetition <= REPETITIONS; repetition++) {
       signal.throwIfAborted();
@@ -199,7 +176,7 @@ export class PostgresInstallTarget implements InstallTarget {
       if (await taken(this.#db, ctes(parameters), parameters)) return true;
       const { newer, present } = await this.#standing(this.#db, dataset, token);
       if (newer) throw this.#leaseLost(dataset);
-      if (needs === 'absent' && present) return false;
+      if ((needs === 'absent' && present) || (needs === 'present or gone' && !present)) return false;
       if (needs === 'present' && !present)
         throw defect(`dataset ${dataset} has no row in the control schema of install target ${this.id}`);
     }

@@ -76,7 +76,8 @@ export class CountedStore implements ObjectStore {
   }
 
   remove(keys: readonly string[], signal: AbortSignal, options?: RemoveOptions): Promise<void> {
-    return this.#removeCounted(keys, () => this.#store.remove(keys, signal, options), signal);
+    const remove = () => this.#store.remove(keys, signal, options);
+    return options?.forgotten ? remove() : this.#removeCounted(keys, remove, signal);
   }
 
   discard(keys: readonly string[], signal: AbortSignal): Promise<void> {

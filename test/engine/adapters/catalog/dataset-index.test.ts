@@ -54,7 +54,7 @@ t.test('fake', async (t) => {
 
 t.test('the row version grows when pruning begins', async (t) => {
   const { dataset } = await fill(t, 1, 'deleted').then(([at]) => at as DatasetAddress);
-  t.equal(await index.beginPruning(dataset, signal), true);
+  t.same(await index.beginPruning([dataset], signal), [dataset]);
   t.same(await db.query('select state, row_version from dataset where dataset_id = $1', [dataset]), [
     { state: 'pruning', row_version: 2 },
   ]);

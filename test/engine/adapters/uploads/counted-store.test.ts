@@ -72,6 +72,19 @@ t.test('counts what is put, what takes its place, and what is removed', async (t
   t.equal(await usage(), 300);
 });
 
+t.test('what is removed with its whole dataset is counted until the rows of the dataset are removed', async (t) => {
+  const { at, inner, statements, store, document, put, usage } = setup();
+  const catalog = new PostgresCatalog(db);
+  const lease = await grantLease(db, at.dataset);
+  await catalog.register(at, metadataOf(at.owner), [{ set: 'kept', objects: [] }], lease, signal);
+  await put(document('a'), 400);
+  statements.length = 0;
+  await store.remove([document('a')], signal, { forgotten: true });
+  t.strictSame([inner.keys(), statements.length, await usage()], [[], 0, 400]);
+  await catalog.remove(at.dataset, lease, signal);
+  t.equal(await usage(), 0);
+});
+
 t.test('refuses what does not fit before it is stored, and says what is used and left', async (t) => {
   const { at, inner, document, put, stream, usage } = setup();
   await put(objectKey(at, 'vdi-meta.json'), 600);
