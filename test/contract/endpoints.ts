@@ -100,7 +100,7 @@ export const ENDPOINT_ROWS = {
   'admin/all-datasets entry':
     'datasetId*, owner*, datasetType*, visibility*, name*, origin*, installTargets*, status*, created*, isDeleted*, summary*, description, programName, projectName',
   'admin/internal dataset details':
-    'datasetType*, owner*, isDeleted*, origin*, created*, inserted*, name*, installTargets*, status*, importMessages*, visibility*, summary*, description, syncControl, uploadFiles, installFiles',
+    'datasetType*, owner*, isDeleted*, origin*, created*, inserted*, name*, installTargets*, status*, importMessages*, visibility*, summary*, description, syncControl, discarded, uploadFiles, installFiles',
   'admin/broken import entry': 'datasetId*, owner*, datasetType*, installTargets*, messages*',
   'admin/broken install report': 'details {datasetId*, owner*, datasetType*, installTargets*, status*} or ids',
   'admin/failed is not invalid': 'the failed-imports report lists only failed ones',
@@ -123,6 +123,8 @@ export const ENDPOINT_ROWS = {
   'ours/history': 'attempts and requests of a dataset, oldest or newest first, with its process and plugin calls',
   'ours/reconcile and prune': 'ordered, and reported',
   'ours/clear-failed': 'failed installs are tried again, and what became of that',
+  'ours/problems': 'what failed, by cause; counted, retried or discarded by query; 422 when nothing narrows it',
+  'ours/POST /datasets/{id}/retry': 'a failed step is repeated once; 202, 409 when it has not failed',
   'ours/purge-dataset': 'removed for good; 204',
   'ours/pauses':
     'a lane, plugin or install target pauses until it is resumed; 200, 204, and 404 for what does not exist',

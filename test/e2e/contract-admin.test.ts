@@ -333,6 +333,28 @@ row('ours/clear-failed', async (t) => {
   t.match(await admin.send('POST', `${path}?skip-run=true`, { targets }), { status: 202, body: { state: 'started' } });
   t.ok(Object.keys((await admin.get(path)).body as object).length > 0);
 });
+row('ours/POST /datasets/{id}/retry', async (t) => {
+  const path = `/datasets/${brokenImport}/retry`;
+  t.match(await owner.send('POST', path), { status: 202, body: { datasetId: brokenImport } });
+  await ended(dir, brokenImport);
+  t.match(await owner.send('POST', path), { status: 409, body: { message: /failed again/ } });
+});
+row('ours/problems', async (t) => {
+  const listed = async (): Promise<readonly string[]> =>
+    ids((await admin.get('/admin/problems?lane=import&state=failed')).body as Page).map((id) => `import:${id}`);
+  const one = { ids: [`import:${brokenImport}`] };
+  t.ok((await listed()).includes(`import:${brokenImport}`));
+  const { results } = (await admin.get('/admin/problems/causes?lane=import')).body as { results: readonly object[] };
+  t.match(results[0], { lane: 'import', count: Number, cause: /\w/ });
+  const order = (name: string, body: object) => admin.send('POST', `/admin/problems/${name}`, body);
+  t.match(await order('retry', { ...one, dryRun: true }), { status: 200, body: { problems: 1, done: 0 } });
+  t.match(await order('retry', one), { status: 200, body: { problems: 1, done: 1 } });
+  await ended(dir, brokenImport);
+  t.match(await order('discard', { ...one, reason: 'of no use' }), { status: 200, body: { done: 1 } });
+  t.notOk((await listed()).includes(`import:${brokenImport}`));
+  t.match((await admin.get(`/admin/reports/datasets/${brokenImport}`)).body, { discarded: [{ reason: 'of no use' }] });
+  t.equal((await order('retry', {})).status, 422);
+});
 row('ours/purge-dataset', async (t) => {
   const { status } = await admin.call('POST', '/admin/rpc/object-store/purge-dataset', {
     headers: { 'content-type': 'application/json' },

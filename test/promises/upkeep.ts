@@ -22,6 +22,35 @@ export const UPKEEP: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'second-chance',
+    promise: 'Whatever failed for good is listed by cause, and is retried or discarded by query; nothing else moves.',
+    heldBy: [
+      {
+        file: 'test/e2e/problems.test.ts',
+        test: '500 dead imports of three causes: one cause is retried, one discarded, and nothing else moves',
+      },
+      {
+        file: 'test/conformance/problems.ts',
+        test: 'a retry queues the job as if it had never run, opens its status, and moves nothing else',
+      },
+      {
+        file: 'test/conformance/problems.ts',
+        test: 'what is discarded is not listed, and not requested again by those who repeat their requests',
+      },
+    ],
+  },
+  {
+    id: 'owner-retry',
+    promise: 'An owner can have a step that failed through no fault of theirs repeated once.',
+    heldBy: [
+      {
+        file: 'test/conformance/problems.ts',
+        test: 'an owner has a failed step repeated once, until an administrator retries it',
+      },
+      { file: 'test/http/installer/retry.test.ts', test: 'nothing else is repeated, and the answer says what helps' },
+    ],
+  },
+  {
     id: 'pause',
     promise: 'A pause survives a kill -9, delays nobody else, and loses nothing that waits for it.',
     heldBy: [

@@ -31,7 +31,9 @@ export async function cacheDatabase(t: Teardown): Promise<TestDatabase> {
 /** Makes a migrated cache database empty again: quicker than a new one for every test. */
 export async function emptyCache(at: TestDatabase): Promise<void> {
   const db = connect(at);
-  await db.query('truncate lease, job, event_log, object_change, dataset, pause, pause_wait, job_history, discard cascade');
+  await db.query(
+    'truncate lease, job, event_log, object_change, dataset, pause, pause_wait, job_history, discard cascade',
+  );
   await db[Symbol.asyncDispose]();
 }
 

@@ -14,6 +14,8 @@ export class ImportServer {
   /** How often each dataset's import was asked for. */
   readonly calls = new Map<string, number>();
   answers: boolean;
+  /** How it refuses a dataset; undefined = it does not. */
+  refusal: (dataset: string) => { readonly status: number; readonly text: string } | undefined = () => undefined;
   readonly #server = createServer((request, response) => void this.#take(request, response));
   readonly #reply: Buffer;
   readonly #asked = new EventTarget();
@@ -60,6 +62,8 @@ export class ImportServer {
     const dataset = /"vdi-id":"([^"]+)"/.exec(await text(request))?.[1] ?? '';
     this.calls.set(dataset, (this.calls.get(dataset) ?? 0) + 1);
     this.#asked.dispatchEvent(new Event('call'));
-    if (this.answers) response.end(this.#reply);
+    const refusal = this.refusal(dataset);
+    if (refusal) response.writeHead(refusal.status).end(refusal.text);
+    else if (this.answers) response.end(this.#reply);
   }
 }

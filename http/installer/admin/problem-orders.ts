@@ -92,8 +92,9 @@ export function problemOrderRoutes(options: ProblemOrderOptions): readonly Route
       async (context) => {
         const { reason, ...order } = await readDiscard(context.request);
         const note: DiscardNote = { by: nameOf(context.caller), reason };
-        context.concerns({ records: { reason } });
-        await handle(options, context, order, (asked) => secondChances.discard(asked, note, context.signal));
+        await handle(options, context, order, (asked) => secondChances.discard(asked, note, context.signal), {
+          reason,
+        });
       },
     ),
   ];
@@ -129,6 +130,7 @@ async function handle(
   context: RequestContext,
   { ids, all = false, dryRun = false, after, ...fields }: Order,
   run: (order: ProblemOrder) => Promise<ProblemReport>,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const asked = askedIn(fields);
   const filter = { ...filterOf(asked, dataTypes, refuse), ...(ids ? { ids } : {}) };
@@ -138,7 +140,7 @@ async function handle(
     ? countsReport(await problems.counts(filter, context.signal))
     : await run({ filter, limit: MAX_HANDLED, ...(place ? { after: place } : {}) });
   const handled = handledView(report, dryRun);
-  context.concerns({ records: recordsOf(asked, ids, all, handled) });
+  context.concerns({ records: { ...more, ...recordsOf(asked, ids, all, handled) } });
   await context.json(200, handled);
 }
 

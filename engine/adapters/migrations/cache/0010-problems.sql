@@ -69,20 +69,27 @@ select p.lane || ':' || p.dataset_id || coalesce(':' || p.target_id, '') as id, 
   problem_cause(p.message, p.dataset_id) as cause
 from (
   select j.lane, j.dataset_id, null::text as target_id, j.owner as owner_id, lower(j.type) as type, j.state,
-    coalesce(j.message, '') as message, coalesce(j.failed_at, j.created_at) as since, j.id as job_id
+    coalesce(j.message, '') as message, coalesce(j.since, j.created_at) as since
   from unnest(array['softDelete', 'upload', 'import', 'updateMeta', 'install', 'sharing', 'reconciliation', 'hardDelete'])
     as l(lane)
+  -- Literals as states: where delayed jobs are not asked for, none is read.
   cross join lateral (
-    select i.* from job i where i.lane = l.lane and i.run_at = 'infinity' and i.state = 'dead'
+    select i.lane, i.dataset_id, i.owner, i.type, 'dead' as state, i.message, i.failed_at as since, i.created_at
+    from job i where i.lane = l.lane and i.run_at = 'infinity' and i.state = 'dead'
     union all
-    select i.* from job i where i.lane = l.lane and i.run_at > now() and i.run_at < 'infinity' and i.state = 'delayed') j
+    select i.lane, i.dataset_id, i.owner, i.type, 'delayed', i.message, null, i.created_at
+    from job i where i.lane = l.lane and i.run_at > now() and i.run_at < 'infinity' and i.state = 'delayed') j
   where j.state = 'delayed' or not exists (
     select from install_status i join dataset d on d.dataset_id = i.dataset_id
     where i.dataset_id = j.dataset_id and i.status in ('failed-installation', 'missing-dependency') and d.state = 'live'
       and i.kind = case j.lane when 'install' then 'data' when 'updateMeta' then 'meta' end)
   union all
-  select f.lane, d.dataset_id, null, d.owner_id, lower(d.type_name) || ':' || d.type_version, 'failed', f.message, d.failed_at,
-    null
+  -- The history has the message for operators; that of the status is for the owner.
+  select f.lane, d.dataset_id, null, d.owner_id, lower(d.type_name) || ':' || d.type_version, 'failed',
+    coalesce((select h.attempt ->> 'message' from job_history h
+      where h.dataset_id = d.dataset_id and h.lane = f.lane and h.outcome in ('failed', 'dead')
+        and h.at >= date_trunc('milliseconds', d.failed_at)
+      order by h.at desc, h.number desc limit 1), f.message), d.failed_at
   from dataset d cross join lateral (
     select 'upload' as lane, coalesce(d.upload_message, '') as message where d.upload_status = 'failed'
     union all
@@ -93,7 +100,11 @@ from (
       where x.dataset_id = d.dataset_id and x.lane = f.lane and x.target_id = '' and x.at >= d.failed_at)
   union all
   select k.lane, i.dataset_id, i.target_id, d.owner_id, lower(d.type_name) || ':' || d.type_version, i.status,
-    array_to_string(i.messages, '; '), i.updated, null
+    coalesce((select c.call ->> 'message' from job_history h
+      cross join lateral jsonb_array_elements(h.attempt -> 'calls') with ordinality as c(call, n)
+      where h.dataset_id = i.dataset_id and h.at >= date_trunc('milliseconds', i.updated) and c.call ->> 'target' = i.target_id
+        and (c.call ->> 'call' = 'install-meta') = (i.kind = 'meta') and c.call ->> 'message' is not null
+      order by h.at desc, h.number desc, c.n desc limit 1), array_to_string(i.messages, '; ')), i.updated
   from install_status i join dataset d on d.dataset_id = i.dataset_id
   cross join lateral (select case i.kind when 'data' then 'install' else 'updateMeta' end as lane) k
   where i.status in ('failed-installation', 'missing-dependency') and d.state = 'live'
