@@ -348,6 +348,28 @@ export function jobsConformance(name: string, open: OpenJobs): void {
     t.same((await found(second, 9, [1], [])).toSorted(), ['c', 'd', 'f']);
   });
 
+  fact('a lane is woken as long as its claims leave jobs behind that it may have', async (t, { first }) => {
+    let woken = Promise.withResolvers<void>();
+    const stop = first.jobs.watch('import', () => woken.resolve());
+    const all = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    await first.jobs.enqueue(
+      all.map((dataset) => request('import', dataset)),
+      signal,
+    );
+    await woken.promise;
+    const found: string[] = [];
+    // With an owner that comes last, another gets half of the places.
+    const more = { crowdedOwners: ['77' as UserId] };
+    for (;;) {
+      woken = Promise.withResolvers();
+      found.push(...datasets(await first.jobs.completeAndFetch([], claimOf('import', 4, more), signal)));
+      if (found.length === all.length) break;
+      await woken.promise;
+    }
+    stop();
+    t.same(found.toSorted(), all);
+  });
+
   fact('a limit leaves crowded types for later', async (t, { first, addToCatalog }) => {
     await addToCatalog('a' as DatasetId, { name: 'one', version: '1.0' });
     await first.jobs.enqueue([request('import', 'a')], signal);

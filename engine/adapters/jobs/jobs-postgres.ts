@@ -4,7 +4,8 @@
 //   - by a job that was enqueued for it or put back, in any process;
 //   - by the end of another job of a dataset whose job waits in this lane, unless the job is handed over with it
 //     (complete_and_fetch_jobs notifies it);
-//   - by a lease that was released without a job, if its last claim left due jobs behind;
+//   - after a claim that left due jobs behind, until a claim finds none that it may have;
+//   - by a lease that was released without a job, if such a claim was the last;
 //   - when its earliest delayed job is due, as far as this process has seen it;
 //   - whenever notifications may have been missed.
 // The lane's slow poll finds the rest: running and delayed jobs of a process that died.
@@ -83,7 +84,7 @@ export class PostgresJobs implements Jobs {
       if (outcome.kind === 'retry') this.#wakeAfter(job.lane, Math.ceil(outcome.delayMs));
     const last = fetched.claimed.at(-1);
     if (last) this.#lastOwners.set(claim.lane, last.owner);
-    if (limit > 0) this.#noteLook(claim.lane, limit, fetched, releases);
+    if (limit > 0) this.#noteLook(claim.lane, fetched, releases);
     return [...fetched.claimed, ...fetched.handedOver];
   }
 
@@ -119,10 +120,12 @@ export class PostgresJobs implements Jobs {
     return LANES.map((lane) => known.get(lane) ?? { lane, queued: 0, running: 0, delayed: 0, dead: 0, oldestMs: 0 });
   }
 
-  #noteLook(lane: LaneName, limit: number, { claimed, more, nextDueMs }: Fetched, releasesBefore: number): void {
+  #noteLook(lane: LaneName, { claimed, more, nextDueMs }: Fetched, releasesBefore: number): void {
     if (nextDueMs !== undefined) this.#wakeAfter(lane, nextDueMs);
-    if (more && claimed.length >= limit) this.#wake(lane);
-    if (!more || claimed.length >= limit) {
+    // What is left may be claimable although there was room: an owner gets half of the places in each claim. Only after a look
+    // that finds nothing are the rest known to be blocked.
+    if (more && claimed.length > 0) this.#wake(lane);
+    if (!more || claimed.length > 0) {
       this.#blocked.delete(lane);
       return;
     }
