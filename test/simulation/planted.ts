@@ -4,9 +4,9 @@
 import type { Bug } from './bugs.ts';
 
 export const PLANTED: Readonly<Record<Bug, number>> = {
-  'lost-ack': 617,
-  'dropped-event': 831,
-  'double-install': 2,
-  unfenced: 133,
+  'lost-ack': 284,
+  'dropped-event': 2511,
+  'double-install': 1,
+  unfenced: 117,
   'taken-rows': 18,
 };
