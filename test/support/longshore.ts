@@ -76,9 +76,15 @@ export async function freePortBase(): Promise<number> {
 }
 
 /** `longshore up` on the directory, ready when it resolves; ended with the test, whatever happened. */
-export async function up(t: Teardown, dir: string, args: readonly string[] = []): Promise<Up> {
+export async function up(
+  t: Teardown,
+  dir: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Up> {
   const child = spawn(PROGRAM, [...FIRST, 'up', '--data', dir, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
   });
   const exited = once(child, 'close') as Promise<[number | null]>;
   const printed: Buffer[] = [];

@@ -65,14 +65,14 @@ interface Config {
 }
 
 /** A started program without datasets. */
-export async function startScale(t: Teardown, dir: string): Promise<Scale> {
+export async function startScale(t: Teardown, dir: string, env?: Readonly<Record<string, string>>): Promise<Scale> {
   const ports = ['--port-base', String(await freePortBase())];
   await (await up(t, dir, ports)).stop();
   const file = join(dir, 'config.yaml');
   const config = parse(await readFile(file, 'utf8')) as Config;
   config.installer.daemons = { reconciler: RECONCILER };
   await writeFile(file, stringify(config));
-  const app = await up(t, dir, ports);
+  const app = await up(t, dir, ports, env);
   const api = new Api(app.endpoints.installer, await app.token(BIG_OWNER));
   const cache = await superuserOf(dir, 'installer');
   const site = await superuserOf(dir, 'sites');
