@@ -83,6 +83,7 @@ export async function accessService(
       },
       // Its own routes include /health.
       checks: [],
+      databases: [db, core.db],
       routes: accessRoutes({
         roles: new PostgresAccessRoles(db),
         staff: new PostgresAccessStaff(db),

@@ -17,6 +17,7 @@ import { apiDocs } from '../../http/kernel/openapi/api-docs.ts';
 import type { AuditTrail } from '../../http/kernel/pipeline/audit-trail.ts';
 import { httpMetrics } from '../../http/kernel/pipeline/http-metrics.ts';
 import { type HealthCheck, opsRoutes } from '../../http/kernel/pipeline/ops.ts';
+import { type Database, Readiness } from '../../http/kernel/pipeline/readiness.ts';
 import { RequestPipeline } from '../../http/kernel/pipeline/request-pipeline.ts';
 import type { Route } from '../../http/kernel/pipeline/route.ts';
 import { proxyCheck } from '../../http/kernel/server/peer-address.ts';
@@ -51,6 +52,8 @@ interface FrontEndOptions {
   readonly port: number;
   readonly routes: readonly Route[];
   readonly checks: readonly HealthCheck[];
+  /** Those without which no request can be served, for /ready; default none. */
+  readonly databases?: readonly Database[];
   readonly auth: AuthSettings;
   /** What operators have paused, for /health. */
   readonly paused?: () => readonly Pause[];
@@ -112,9 +115,10 @@ export async function frontEnd(
     });
     return new HttpServer({ name, clock, log, host, port, tls, limits: http.limits, isProxy, metrics: told, pipeline });
   };
+  const readiness = new Readiness({ started: parts.ready, databases: options.databases ?? [], clock });
   const ops = (): readonly Route[] =>
     opsRoutes({
-      ...{ version: VERSION, ready: parts.ready },
+      ...{ version: VERSION, unready: () => readiness.lack() },
       checks: [...options.checks, ...(parts.room ? [roomCheck(parts.room)] : [])],
       ...{ threads: threadsHere, metrics, clock, paused: options.paused },
     });

@@ -142,6 +142,7 @@ export async function handler(
         statistics,
       }),
       checks,
+      databases: [core.db],
       // The service has its own token.
       auth: noUsers(parts),
     },

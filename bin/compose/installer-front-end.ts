@@ -63,6 +63,7 @@ export function installerFrontEnd(
       port: containerCore.ports.installer,
       auth,
       checks: [...healthChecks(core), ...others],
+      databases: [core.db],
       paused: () => actors.pauses.all,
       routes: installerRoutes({
         ...core,

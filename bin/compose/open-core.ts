@@ -33,6 +33,7 @@ import { PostgresSiteGrants } from '../../engine/adapters/sites/site-grants-post
 import { PostgresTargetIndex } from '../../engine/adapters/sites/target-index-postgres.ts';
 import { CountedStore } from '../../engine/adapters/uploads/counted-store.ts';
 import { PostgresResumableUploads } from '../../engine/adapters/uploads/resumable-uploads-postgres.ts';
+import { RoomWatch } from '../../engine/adapters/uploads/room-watch.ts';
 import { PostgresStoredBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import { PostgresUploads } from '../../engine/adapters/uploads/uploads-postgres.ts';
 import { type DataType, DataTypes } from '../../engine/model/data-types.ts';
@@ -44,6 +45,7 @@ import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
 import type { ResumableUploads, UploadBytes } from '../../engine/ports/resumable-uploads.ts';
+import { transient } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
@@ -144,7 +146,8 @@ export async function openCore(
   const { changes, journal, checks } = await openChangeQueue(installer, { db: journalDb, instance, ...parts });
   const honorsHandOver = installer.logBroker.driver === 'postgres' && installer.queueBroker.driver === 'postgres';
   const opened = await openObjectStore(installer.objectStore, { journal, honorsHandOver, clock, log }, signal);
-  const { store: uncountedStore, uploadBytes, settle } = scope.use('object store', opened);
+  const { store: openedStore, uploadBytes, settle } = scope.use('object store', opened);
+  const uncountedStore = new RoomWatch(openedStore);
   const countsDb = scope.use('cache database for counts', new Postgres(countsConnection(installer.cacheDb), log));
   const kept = new PostgresStoredBytes(countsDb, instance.id);
   const quotaBytes = installer.restService.userMaxStorageSize;
@@ -188,7 +191,7 @@ export async function openCore(
     kept,
     sweepKept: (until) => store.sweep(until),
     settleStore: settle,
-    checks: [...logChecks, ...checks, ...(directory ? [directoryCheck(directory)] : [])],
+    checks: [...logChecks, ...checks, fullCheck(uncountedStore), ...(directory ? [directoryCheck(directory)] : [])],
     targets: new Map(
       installer.installTargets.flatMap((target) => {
         const pool = targetPools.get(target.targetId);
@@ -217,6 +220,15 @@ export async function openCore(
     remoteFiles: remote && scope.use('remote files', new RemoteHttp(remote)),
   };
 }
+
+/** Until a write succeeds, the service is degraded: it still reads and removes. */
+const fullCheck = (store: RoomWatch): HealthCheck => ({
+  name: 'object-store-room',
+  vital: false,
+  async probe() {
+    if (store.isFull) throw transient('the store had no room for the last write');
+  },
+});
 
 const directoryCheck = (directory: Directory): HealthCheck => ({
   name: 'directory',

@@ -134,6 +134,7 @@ export async function reportService(
       auth,
       // Its own routes include /health.
       checks: [],
+      databases: [db],
       routes: reportRoutes({
         jobs: new PostgresReportJobs(db),
         collections: new PostgresReportCollections(db),

@@ -18,7 +18,7 @@ const ops = opsRoutes({
   threads: () => 3,
   version: '1',
   checks: [],
-  ready: () => true,
+  unready: async () => undefined,
   metrics: { text: async () => '', contentType: 'text/plain' },
   clock: systemClock,
 });

@@ -9,8 +9,10 @@ import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
 import { stringify } from 'yaml';
 import { testDatabase } from '../support/database.ts';
-import { freePortBase, ROOT, tempDir } from '../support/longshore.ts';
+import { freePortBase, longshore, ROOT, tempDir } from '../support/longshore.ts';
 
+/** As long as one has to be. */
+const ADMIN = 'a'.repeat(40);
 const ENTRY = join(ROOT, 'bin', 'longshore.ts');
 
 interface Serving {
@@ -25,6 +27,8 @@ interface LateDatabase {
   readonly file: string;
   /** From now on the database is there. */
   open(): Promise<void>;
+  /** From now on it is away: it refuses connections, or nothing passes any more. */
+  close(how: 'refuses' | 'hangs'): void;
 }
 
 async function setup(t: Test, startupWait: string): Promise<LateDatabase> {
@@ -36,7 +40,7 @@ async function setup(t: Test, startupWait: string): Promise<LateDatabase> {
   const site = { server: { host: '127.0.0.1', port: port + 3 }, name: 'site', platform: 'Postgres', ...access };
   const file = join(dir, 'longshore.yaml');
   const configuration = {
-    containerCore: { ports: { installer: port + 1 }, startupWait },
+    containerCore: { ports: { installer: port + 1 }, startupWait, authentication: { adminToken: ADMIN } },
     installer: {
       cacheDb: { server: { host: '127.0.0.1', port }, name: db.database, ...access },
       objectStore: { driver: 'directory', path: 'store' },
@@ -56,7 +60,9 @@ async function setup(t: Test, startupWait: string): Promise<LateDatabase> {
   };
   await writeFile(file, stringify(configuration), { mode: 0o600 });
   const sockets = new Set<Socket>();
+  let isHung = false;
   const relay = createServer((socket) => {
+    if (isHung) socket.pause();
     const onward = connect(db.port, db.host);
     const end = (): void => {
       socket.destroy();
@@ -66,17 +72,28 @@ async function setup(t: Test, startupWait: string): Promise<LateDatabase> {
       sockets.add(one);
       one.on('error', () => undefined).on('close', end);
     }
-    socket.pipe(onward).pipe(socket);
+    if (!isHung) socket.pipe(onward).pipe(socket);
   });
   t.teardown(() => {
     relay.close();
     for (const socket of sockets) socket.destroy();
   });
+  const close = (how: 'refuses' | 'hangs'): void => {
+    isHung = how === 'hangs';
+    if (!isHung) relay.close();
+    for (const socket of sockets) {
+      if (isHung) socket.unpipe().pause();
+      else socket.destroy();
+    }
+  };
   const open = async (): Promise<void> => {
+    isHung = false;
+    for (const socket of sockets) socket.destroy();
+    if (relay.listening) return;
     relay.listen(port, '127.0.0.1');
     await once(relay, 'listening');
   };
-  return { port, file, open };
+  return { port, file, open, close };
 }
 
 function serve(t: Test, file: string): Serving {
@@ -141,4 +158,40 @@ t.test('SIGTERM ends the wait at once', async (t) => {
   await serving.logged('a dependency is unavailable; waiting');
   serving.stop();
   t.match(await serving.ended, { code: 0 });
+});
+
+t.test('while the database is away, /ready and the commands say so, and all works again when it is back', async (t) => {
+  const { port, file, open, close } = await setup(t, '60s');
+  await open();
+  await serve(t, file).logged('ready');
+  const server = `http://127.0.0.1:${port + 1}`;
+  const ready = async () => {
+    const response = await fetch(`${server}/ready`);
+    return { status: response.status, body: await response.json() };
+  };
+  /** How long it takes until /ready has this status. */
+  const until = async (status: number): Promise<number> => {
+    const begun = performance.now();
+    while ((await ready()).status !== status);
+    return performance.now() - begun;
+  };
+  const jobs = () => longshore(['jobs', '--server', server, '--admin-token', ADMIN]);
+  t.match(await jobs(), { code: 0 });
+  for (const how of ['refuses', 'hangs'] as const) {
+    t.strictSame(await ready(), { status: 200, body: { ready: true } });
+    close(how);
+    // Two seconds on a machine with nothing else to do; readiness.test.ts has the exact bound.
+    t.ok((await until(503)) < 6_000, how);
+    t.strictSame(await ready(), {
+      status: 503,
+      body: { ready: false, reason: 'a database of the service cannot be reached' },
+    });
+    if (how === 'refuses') {
+      const { code, stderr } = await jobs();
+      t.equal(code, 4, stderr);
+      t.match(stderr, /503: a database of the service cannot be reached/);
+    }
+    await open();
+    t.ok((await until(200)) < 6_000, how);
+  }
 });

@@ -81,7 +81,7 @@ export async function httpApp(t: Teardown, routes: readonly Route[], options: Ap
       threads: () => 3,
       version: '1',
       checks: options.checks ?? [],
-      ready: () => ready,
+      unready: async () => (ready ? undefined : 'not ready'),
       metrics,
       clock,
     }),

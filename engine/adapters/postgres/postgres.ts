@@ -5,6 +5,7 @@ import pg from 'pg';
 import { Failure, messageOf } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { unlessAborted } from '../../runtime/wait.ts';
+import { ProbeConnection } from './probe-connection.ts';
 
 export interface PostgresOptions {
   readonly host: string;
@@ -48,10 +49,12 @@ function parseInt8(text: string): number | string {
 export class Postgres implements Sql, AsyncDisposable {
   readonly #pool: pg.Pool;
   readonly #options: PostgresOptions;
+  readonly #probe: ProbeConnection;
   #ended: Promise<void> | undefined;
 
   constructor(options: PostgresOptions, log: Logger) {
     this.#options = options;
+    this.#probe = new ProbeConnection({ ...connectionConfig(options), statement_timeout: STATEMENT_MS });
     this.#pool = new pg.Pool({
       ...connectionConfig(options),
       max: options.poolSize,
@@ -71,7 +74,7 @@ export class Postgres implements Sql, AsyncDisposable {
     name?: string,
   ): Promise<Row[]> {
     try {
-      return (await this.#pool.query(statement(text, values, name))).rows as Row[];
+      return this.#answered(await this.#pool.query(statement(text, values, name))).rows as Row[];
     } catch (error) {
       throw this.#failure(error);
     }
@@ -84,7 +87,7 @@ export class Postgres implements Sql, AsyncDisposable {
     let broken: Error | undefined;
     const sql: Sql = {
       query: async <Row extends object>(text: string, values: readonly unknown[] = [], name?: string) =>
-        (await client.query(statement(text, values, name))).rows as Row[],
+        this.#answered(await client.query(statement(text, values, name))).rows as Row[],
     };
     try {
       await client.query('begin');
@@ -146,12 +149,22 @@ export class Postgres implements Sql, AsyncDisposable {
     }
   }
 
+  /** Resolves as soon as the server proves that it responds, however busy the pool is. */
   async probe(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    await this.query('select 1');
+    try {
+      await this.#probe.probe(signal);
+    } catch (error) {
+      throw signal.aborted ? signal.reason : this.#failure(error);
+    }
+  }
+
+  #answered<Result>(result: Result): Result {
+    this.#probe.answered();
+    return result;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
+    this.#probe[Symbol.dispose]();
     this.#ended ??= this.#pool.end();
     return this.#ended;
   }
@@ -219,6 +232,7 @@ export function postgresFailure(error: unknown, where: string): unknown {
   if (state === undefined || /^(08|40|53|55|57|58|28|3D)/.test(state))
     return new Failure('transient', text, {
       cause: error,
+      lack: 'database',
       unreachable: state === undefined || /^(08|57|28|3D)/.test(state),
     });
   return new Failure('defect', text, { cause: error });

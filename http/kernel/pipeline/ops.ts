@@ -6,7 +6,8 @@ import { access } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Static } from 'typebox';
 import { PAUSE_KINDS, type Pause } from '../../../engine/ports/pauses.ts';
-import { Failure, messageOf, transient } from '../../../engine/runtime/failure.ts';
+import { Failure, transient } from '../../../engine/runtime/failure.ts';
+import { withoutInternals } from '../../../engine/runtime/owner-text.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
 import { unlessAborted } from '../../../engine/runtime/wait.ts';
 import { Type } from '../openapi/schema-node.ts';
@@ -23,7 +24,8 @@ export interface HealthCheck {
 interface OpsOptions {
   readonly version: string;
   readonly checks: readonly HealthCheck[];
-  readonly ready: () => boolean;
+  /** Why requests cannot be served now; undefined when they can (readiness.ts). */
+  readonly unready: () => Promise<string | undefined>;
   /** What operators have paused. Default: nothing can be paused. */
   readonly paused?: (() => readonly Pause[]) | undefined;
   /** Threads of this process. */
@@ -65,7 +67,11 @@ export const Health = Type.Named('Health', {
   }),
 });
 
-const READINESS = { type: 'object', properties: { ready: { type: 'boolean' } }, required: ['ready'] } as const;
+const READINESS = {
+  type: 'object',
+  properties: { ready: { type: 'boolean' }, reason: { type: 'string' } },
+  required: ['ready'],
+} as const;
 
 export function opsRoutes(options: OpsOptions): readonly Route[] {
   const health = sharedHealth(options);
@@ -89,11 +95,11 @@ export function opsRoutes(options: OpsOptions): readonly Route[] {
       summary: 'Shows whether the service accepts requests',
       responses: {
         200: { description: 'Ready', schema: READINESS },
-        503: { description: 'Starting or shutting down', schema: READINESS },
+        503: { description: 'Starting or shutting down, or a database cannot be reached', schema: READINESS },
       },
       handler: async (context) => {
-        const ready = options.ready();
-        await context.json(ready ? 200 : 503, { ready });
+        const reason = await options.unready();
+        await context.json(reason === undefined ? 200 : 503, { ready: reason === undefined, reason });
       },
     },
     {
@@ -164,8 +170,8 @@ async function probe({ name, probe }: HealthCheck, clock: Clock): Promise<Depend
     return { name, reachable: true, online: 'yes' };
   } catch (error) {
     const unreachable = error instanceof Failure && error.unreachable;
-    // Only our own messages: a foreign error may contain a URL with a password.
-    const message = error instanceof Failure ? messageOf(error) : 'the check failed';
+    // Anybody may read it, so it says no place; the log does. A foreign error may even contain a URL with a password.
+    const message = error instanceof Failure ? withoutInternals(error.message) : 'the check failed';
     return { name, reachable: !unreachable, online: unreachable ? 'unknown' : 'no', message };
   }
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import t from 'tap';
 import { Postgres, type PostgresOptions, withConnection } from '../../../../engine/adapters/postgres/postgres.ts';
 import { aborted } from '../../../../engine/runtime/failure.ts';
@@ -134,4 +134,59 @@ t.test('a server that says nothing is given up at once when the signal aborts', 
       message: 'before',
     },
   );
+});
+
+t.test('a probe tells a busy pool from a database that is away', async (t) => {
+  const { db, proxy } = await setup(t);
+  await db
+    .transaction(async () => {
+      const waiting = db.query('select 1');
+      await db.probe(never);
+      t.pass('the only connection of the pool is taken, and others wait for it');
+      proxy.cut({ at: 1, when: 'before', ends: 'process' });
+      await t.rejects(db.probe(never), LOST, 'cut off at its statement');
+      await t.rejects(db.probe(never), LOST, 'not connected');
+      await waiting.catch(() => undefined);
+    }, never)
+    .catch(() => undefined);
+  proxy.watch();
+  await db.probe(never);
+});
+
+t.test('a server that has no connection left responds all the same', async (t) => {
+  const admin = new Postgres(options, silentLogger());
+  t.teardown(() => admin[Symbol.asyncDispose]());
+  const user = `${database.database}_user`;
+  await admin.query(`create role ${user} login password 'x' connection limit 0`);
+  t.teardown(() => withConnection(options, (sql) => sql.query(`drop role ${user}`), signal));
+  const full = new Postgres({ ...options, user, password: 'x' }, silentLogger());
+  t.teardown(() => full[Symbol.asyncDispose]());
+  await t.rejects(full.query('select 1'), /too many connections/);
+  await full.probe(signal);
+});
+
+t.test('while a server does not accept connections, its answers to others prove that it responds', async (t) => {
+  const upstream = await testDatabase(t);
+  let isHung = false;
+  const relay = createServer((socket) => {
+    if (isHung) return void socket.on('error', () => undefined).resume();
+    const onward = connect(upstream.port, upstream.host);
+    for (const one of [socket, onward]) one.on('error', () => undefined);
+    socket.pipe(onward).pipe(socket);
+  });
+  relay.listen(0, '127.0.0.1');
+  await once(relay, 'listening');
+  t.teardown(() => relay.close());
+  const { port } = relay.address() as AddressInfo;
+  const db = new Postgres({ ...options, ...upstream, port, idleTimeoutMs: 60_000 }, silentLogger());
+  t.teardown(() => db[Symbol.asyncDispose]());
+  await db.query('select 1');
+  isHung = true;
+  const probes = [db.probe(never), db.probe(never)];
+  await db.query('select 2');
+  await Promise.all(probes);
+  const stop = new AbortController();
+  const probe = t.rejects(db.probe(stop.signal), { kind: 'aborted', message: 'late' });
+  stop.abort(aborted('late'));
+  await probe;
 });

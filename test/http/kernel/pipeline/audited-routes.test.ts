@@ -41,7 +41,7 @@ const EVERY_SERVICE: Readonly<Record<string, Service>> = {
     const ops = opsRoutes({
       version: '1',
       checks: [],
-      ready: () => true,
+      unready: async () => undefined,
       threads: () => 1,
       metrics,
       clock: systemClock,

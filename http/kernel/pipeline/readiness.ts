@@ -1,0 +1,57 @@
+// Whether a front end can serve requests: it has started, does not drain, and its databases respond. /ready follows an outage
+// of a database, and its end, within two seconds:
+//   a reading is used for FRESH_MS, and then every caller waits for the next one, which takes at most PROBE_MS
+
+import { transient } from '../../../engine/runtime/failure.ts';
+import { type Clock, deadline } from '../../../engine/runtime/time.ts';
+import { unlessAborted } from '../../../engine/runtime/wait.ts';
+
+const FRESH_MS = 300;
+const PROBE_MS = 1_400;
+
+export interface Database {
+  /** Resolves when the database responds. It must not wait for a connection that others hold. */
+  probe(signal: AbortSignal): Promise<void>;
+}
+
+interface ReadinessOptions {
+  readonly started: () => boolean;
+  readonly databases: readonly Database[];
+  readonly clock: Clock;
+}
+
+export const DATABASE_AWAY = 'a database of the service cannot be reached';
+
+export class Readiness {
+  readonly #options: ReadinessOptions;
+  #readMs = Number.NEGATIVE_INFINITY;
+  #lack: string | undefined;
+  #reading: Promise<void> | undefined;
+
+  constructor(options: ReadinessOptions) {
+    this.#options = options;
+  }
+
+  /** Why requests cannot be served, without internals; undefined when they can. Callers share a reading. */
+  async lack(): Promise<string | undefined> {
+    const { started, clock } = this.#options;
+    if (!started()) return 'the service is starting or stopping';
+    if (clock.now() - this.#readMs >= FRESH_MS) {
+      this.#reading ??= this.#read().finally(() => {
+        this.#reading = undefined;
+      });
+      await this.#reading;
+    }
+    return this.#lack;
+  }
+
+  async #read(): Promise<void> {
+    const { databases, clock } = this.#options;
+    using limit = deadline(clock, PROBE_MS, undefined, () => transient(`no response within ${PROBE_MS} ms`));
+    const probes = await Promise.allSettled(
+      databases.map((database) => unlessAborted(database.probe(limit.signal), limit.signal)),
+    );
+    this.#lack = probes.some(({ status }) => status === 'rejected') ? DATABASE_AWAY : undefined;
+    this.#readMs = clock.now();
+  }
+}
