@@ -24,10 +24,12 @@ async function crash(world: LaneWorld, lane: RunningLane): Promise<readonly JobO
 const again: JobOutcome = { kind: 'requeue', crashed: true };
 const FOUR_RUNS: readonly JobOutcome[] = [again, again, again, { kind: 'dead', failure: 'defect', message: MESSAGE }];
 
-const FAILED = { status: 'failed', messages: [MESSAGE] };
-const FAILED_DATA = { target: PLASMO, kind: 'data', status: 'failed-installation', messages: [MESSAGE] };
+/** Operators have the message. */
+const TOLD = 'an internal error; an administrator can see why';
+const FAILED = { status: 'failed', messages: [TOLD] };
+const FAILED_DATA = { target: PLASMO, kind: 'data', status: 'failed-installation', messages: [TOLD] };
 const told: Readonly<Record<string, readonly [RunningLane, (dataset: FakeDataset) => unknown, unknown]>> = {
-  upload: ['upload', ({ upload }) => upload, { status: 'failed', message: MESSAGE }],
+  upload: ['upload', ({ upload }) => upload, { status: 'failed', message: TOLD }],
   import: ['import', (dataset) => dataset.import, FAILED],
   install: ['install', ({ installs }) => installs.filter(({ kind }) => kind === 'data'), [FAILED_DATA]],
 };

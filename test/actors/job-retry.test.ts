@@ -22,7 +22,7 @@ t.test('a dead import that is retried runs again, and the dataset is installed',
     throw defect('answered 302');
   };
   t.match(await world.run('import'), { kind: 'dead' });
-  t.same(world.dataset(at).import, { status: 'failed', messages: ['answered 302'] });
+  t.same(world.dataset(at).import, { status: 'failed', messages: ['an internal error; an administrator can see why'] });
 
   world.plugin.decide = sound;
   t.equal(await retry(world, 'import', at), 'queued');
@@ -44,7 +44,10 @@ t.test('a dead upload that is retried runs again', async (t) => {
     },
   });
   t.match(await world.run('upload', broken), { kind: 'dead' });
-  t.same(world.dataset(at).upload, { status: 'failed', message: 'a bug in packing' });
+  t.same(world.dataset(at).upload, {
+    status: 'failed',
+    message: 'an internal error; an administrator can see why',
+  });
 
   t.equal(await retry(world, 'upload', at), 'queued');
   t.same(world.dataset(at).upload, { status: 'running', message: undefined });

@@ -18,7 +18,7 @@ import type { Verdict } from './sim-plugin.ts';
 import type { World } from './world.ts';
 
 const never = new AbortController().signal;
-const POISONED = 'its worker crashed 3 times while the job ran alone: thread.import-dataset: its thread died';
+const POISONED = 'an internal error; an administrator can see why';
 
 /** One text per way in which the end is not what it must be. */
 export async function judge(world: World, clients: Clients, plans: readonly DatasetPlan[]): Promise<readonly string[]> {

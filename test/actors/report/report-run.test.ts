@@ -282,7 +282,7 @@ t.test('a bug says nothing of itself to those who read the reason', async (t) =>
   world.world.fingerprint = async () => {
     throw new TypeError('cannot read /secret');
   };
-  await hasFailed(t, world, 'an internal error; see the log');
+  await hasFailed(t, world, 'an internal error; an administrator can see why');
   const named = await reportWorld(t);
   named.world.fingerprint = async () => {
     throw defect('this was foreseen');
