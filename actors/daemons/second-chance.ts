@@ -2,22 +2,29 @@
 // is one transaction. Installs have a status on their target, so each of those is cleared under its dataset's lease.
 
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
-import type {
-  DiscardNote,
-  Problem,
-  ProblemOrder,
-  ProblemOutcome,
-  ProblemReport,
-  ProblemSkip,
-  Problems,
-  SecondChances,
+import {
+  type DiscardNote,
+  type Problem,
+  type ProblemKey,
+  type ProblemOrder,
+  type ProblemOutcome,
+  type ProblemReport,
+  type ProblemSkip,
+  type Problems,
+  SERVICE_LANES,
+  type SecondChances,
+  type ServiceLane,
+  type ServiceProblems,
 } from '../../engine/ports/problems.ts';
 import { kindOf } from '../../engine/runtime/failure.ts';
 import { inParallel } from '../dataset/site-targets.ts';
 import { type ClearPorts, clearDataset } from './clear-dataset.ts';
+import { ProblemLists } from './problem-lists.ts';
 
 interface SecondChancePorts extends ClearPorts {
-  readonly problems: Pick<Problems, 'page' | 'retry' | 'discard'>;
+  readonly problems: Omit<Problems, 'discards'>;
+  /** Those that run in this process. */
+  readonly services?: Readonly<Partial<Record<ServiceLane, ServiceProblems | undefined>>>;
 }
 
 const BATCH = 200;
@@ -25,6 +32,7 @@ const BATCH = 200;
 const DATASETS_AT_ONCE = 4;
 
 type Outcomes = ReadonlyMap<Problem, readonly ProblemOutcome[]>;
+type DatasetProblem = Problem & ProblemKey;
 type Tally = {
   problems: number;
   done: number;
@@ -33,29 +41,68 @@ type Tally = {
 
 export class SecondChance implements SecondChances {
   readonly #ports: SecondChancePorts;
+  readonly #lists: ProblemLists;
 
   constructor(ports: SecondChancePorts) {
     this.#ports = ports;
+    const services = SERVICE_LANES.flatMap((lane) => ports.services?.[lane] ?? []);
+    this.#lists = new ProblemLists([ports.problems, ...services], ports.clock);
   }
+
+  page: SecondChances['page'] = (...args) => this.#lists.page(...args);
+  causes: SecondChances['causes'] = (...args) => this.#lists.causes(...args);
+  counts: SecondChances['counts'] = (...args) => this.#lists.counts(...args);
 
   async retry(order: ProblemOrder, signal: AbortSignal): Promise<ProblemReport> {
     const { problems, events } = this.#ports;
     const report = await this.#follow(order, signal, async (batch) => {
-      const installs = batch.filter(({ target }) => target !== undefined);
-      const others = batch.filter(({ target }) => target === undefined);
+      const ofDatasets = batch.filter(isOfDataset);
+      const installs = ofDatasets.filter(({ target }) => target !== undefined);
+      const others = ofDatasets.filter(({ target }) => target === undefined);
       const outcomes = others.length > 0 ? await problems.retry(others, await events.nextEventId(signal), signal) : [];
-      return new Map([...outcomesOf(others, outcomes), ...(await this.#clear(installs, signal))]);
+      return new Map([
+        ...outcomesOf(others, outcomes),
+        ...(await this.#clear(installs, signal)),
+        ...(await this.#inServices(batch, (service, ids) => service.retry(ids, signal))),
+      ]);
     });
     this.#ports.log.info({ lanes: report.lanes }, 'problems retried');
     return report;
   }
 
   async discard(order: ProblemOrder, note: DiscardNote, signal: AbortSignal): Promise<ProblemReport> {
-    const report = await this.#follow(order, signal, async (batch) =>
-      outcomesOf(batch, await this.#ports.problems.discard(batch, note, signal)),
-    );
+    const report = await this.#follow(order, signal, async (batch) => {
+      const ofDatasets = batch.filter(isOfDataset);
+      const outcomes = ofDatasets.length > 0 ? await this.#ports.problems.discard(ofDatasets, note, signal) : [];
+      return new Map([
+        ...outcomesOf(ofDatasets, outcomes),
+        ...(await this.#inServices(batch, (service, ids) => service.discard(ids, signal))),
+      ]);
+    });
     this.#ports.log.info({ lanes: report.lanes, by: note.by, reason: note.reason }, 'problems discarded');
     return report;
+  }
+
+  async #inServices(
+    batch: readonly Problem[],
+    change: (service: ServiceProblems, ids: readonly string[]) => Promise<readonly ProblemOutcome[]>,
+  ): Promise<Outcomes> {
+    const outcomes: (readonly [Problem, readonly ProblemOutcome[]])[] = [];
+    for (const lane of SERVICE_LANES) {
+      const service = this.#ports.services?.[lane];
+      const own = batch.filter((problem) => problem.lane === lane);
+      if (!service || own.length === 0) continue;
+      outcomes.push(
+        ...outcomesOf(
+          own,
+          await change(
+            service,
+            own.map(({ id }) => id),
+          ),
+        ),
+      );
+    }
+    return new Map(outcomes);
   }
 
   async #follow(
@@ -66,7 +113,7 @@ export class SecondChance implements SecondChances {
     const tallies = new Map<Problem['lane'], Tally>();
     let next = after;
     for (let left = limit; left > 0; ) {
-      const page = await this.#ports.problems.page(
+      const page = await this.#lists.page(
         filter,
         { limit: Math.min(left, BATCH), ...(next ? { after: next } : {}) },
         signal,
@@ -84,7 +131,7 @@ export class SecondChance implements SecondChances {
   }
 
   /** Outcomes of the installs of one dataset and kind are kept at the first of them. */
-  async #clear(installs: readonly Problem[], signal: AbortSignal): Promise<Outcomes> {
+  async #clear(installs: readonly DatasetProblem[], signal: AbortSignal): Promise<Outcomes> {
     const groups = [...Map.groupBy(installs, ({ lane, dataset }) => `${lane} ${dataset}`).values()];
     const cleared = await inParallel(groups, DATASETS_AT_ONCE, async (group) => {
       const [first] = group;
@@ -119,6 +166,8 @@ export class SecondChance implements SecondChances {
     }
   }
 }
+
+const isOfDataset = (problem: Problem): problem is DatasetProblem => problem.dataset !== undefined;
 
 const outcomesOf = (batch: readonly Problem[], outcomes: readonly ProblemOutcome[]): Outcomes =>
   new Map(batch.map((problem, i) => [problem, outcomes.slice(i, i + 1)]));

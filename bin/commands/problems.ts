@@ -1,6 +1,6 @@
 // `longshore problems`, `retry` and `discard`: what failed for good, and a second chance for it.
 
-import type { LaneName } from '../../engine/model/event.ts';
+import type { ProblemLane } from '../../engine/ports/problems.ts';
 import { parseDuration } from '../../engine/runtime/duration.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { implement } from '../cli/arguments.ts';
@@ -34,7 +34,7 @@ export const problems: Command = implement(PROBLEMS, async ({ values }, io) => {
   }
   const { results, next } = await client.problems({ ...query, limit: String(LIMIT) }, io.signal);
   const rows = results.map(
-    (one) => [one.id, one.state, one.type ?? '', String(one.owner), one.since, one.message] as const,
+    (one) => [one.id, one.state, one.type ?? '', String(one.owner ?? ''), one.since, one.message] as const,
   );
   io.out(values.json ? jsonDocument(results) : table(COLUMNS, rows, io.outTerminal));
   if (next !== undefined) io.err(`the first ${results.length} problems; narrow the list, or use --causes\n`);
@@ -120,7 +120,7 @@ function momentOf(option: 'older-than' | 'newer-than', values: Filters): string 
 }
 
 function added(whole: HandledProblems, part: HandledProblems): HandledProblems {
-  const lanes = new Map<LaneName, HandledProblems['lanes'][number]>();
+  const lanes = new Map<ProblemLane, HandledProblems['lanes'][number]>();
   for (const one of [...whole.lanes, ...part.lanes]) {
     const { problems: count = 0, done = 0, skipped = {} } = lanes.get(one.lane) ?? {};
     const sums = Object.entries(one.skipped).map(([why, n]) => [why, n + (skipped[why] ?? 0)] as const);

@@ -15,6 +15,7 @@ import { PluginBreakers } from '../../actors/plugins/plugin-breakers.ts';
 import { topology } from '../../actors/topology.ts';
 import type { Configuration } from '../../config/configuration.ts';
 import { PostgresGrantChanges, PostgresGrants } from '../../engine/adapters/access/user-datasets.ts';
+import { MAIL_PROBLEMS, PostgresServiceProblems } from '../../engine/adapters/jobs/service-problems-postgres.ts';
 import { DiskFloor } from '../../engine/adapters/uploads/disk-floor.ts';
 import { NO_GRANT_CHANGES, NO_GRANTS } from '../../engine/ports/access-requests.ts';
 import type { ProcessSettings } from '../../engine/ports/process-control.ts';
@@ -100,7 +101,6 @@ export async function compose(
   parts.live.daemonIntervals.watch((intervals) => daemons.changeIntervals(intervals));
 
   const failedInstalls = new ClearFailed({ ...core, clock, log });
-  const secondChances = new SecondChance({ ...core, clock, log });
 
   let ready = false;
   let statuses: () => readonly ChildStatus[] = () => [];
@@ -159,6 +159,8 @@ export async function compose(
     signal,
   );
   const accessDb = await openAccess(configuration, log, scope, signal);
+  const mail = accessDb && new PostgresServiceProblems(accessDb, MAIL_PROBLEMS);
+  const secondChances = new SecondChance({ ...core, services: { report: reports?.problems, mail }, clock, log });
   const api = await installerFrontEnd(
     configuration,
     core,

@@ -10,6 +10,7 @@ import { sweepReports } from '../../actors/report/report-sweep.ts';
 import type { Configuration } from '../../config/configuration.ts';
 import { BlastDatabaseFiles } from '../../engine/adapters/blast/blast-database.ts';
 import { QueryJobsDirectory } from '../../engine/adapters/blast/query-jobs-directory.ts';
+import { PostgresServiceProblems, REPORT_PROBLEMS } from '../../engine/adapters/jobs/service-problems-postgres.ts';
 import { Postgres } from '../../engine/adapters/postgres/postgres.ts';
 import { PostgresInstance } from '../../engine/adapters/postgres/postgres-instance.ts';
 import { PostgresReportCollections } from '../../engine/adapters/report/collections.ts';
@@ -17,6 +18,7 @@ import { PostgresReportJobs } from '../../engine/adapters/report/jobs.ts';
 import { PostgresReportExpiry, PostgresReportQueue } from '../../engine/adapters/report/queue.ts';
 import { ChildProcessRunner } from '../../engine/adapters/scripts/child-process.ts';
 import { endLeftoverScripts } from '../../engine/adapters/scripts/child-process-records.ts';
+import type { ServiceProblems } from '../../engine/ports/problems.ts';
 import type { ChildSpec } from '../../engine/runtime/actor.ts';
 import { defect } from '../../engine/runtime/failure.ts';
 import { scriptSpawner } from '../../engine/runtime/program-files.ts';
@@ -49,6 +51,7 @@ interface ReportService {
   readonly children: readonly ChildSpec[];
   /** Its dependencies, besides the cache database and the object store. */
   readonly watched: readonly HealthCheck[];
+  readonly problems: ServiceProblems;
   url(): string;
 }
 
@@ -162,6 +165,7 @@ export async function reportService(
   );
   const common = { clock, log, metrics };
   return {
+    problems: new PostgresServiceProblems(db, REPORT_PROBLEMS),
     children: [
       {
         name: 'reportLane',

@@ -7,7 +7,7 @@
 //
 // Delayed jobs are still retried by themselves. They are listed when the filter asks for them, and can be retried at once.
 
-import type { LaneName } from '../model/event.ts';
+import { LANES, type LaneName } from '../model/event.ts';
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 
 /**
@@ -18,7 +18,13 @@ import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 export const PROBLEM_STATES = ['dead', 'failed', 'failed-installation', 'missing-dependency', 'delayed'] as const;
 export type ProblemState = (typeof PROBLEM_STATES)[number];
 
-/** Names a problem for as long as it lasts. Printed as `lane:dataset`, or `lane:dataset:target`. */
+/** Services that have jobs of their own, in databases of their own: report jobs, and mails of dataset access. */
+export const SERVICE_LANES = ['report', 'mail'] as const;
+export type ServiceLane = (typeof SERVICE_LANES)[number];
+export const PROBLEM_LANES = [...LANES, ...SERVICE_LANES] as const;
+export type ProblemLane = (typeof PROBLEM_LANES)[number];
+
+/** Names a problem of a dataset for as long as it lasts. Printed as `lane:dataset`, or `lane:dataset:target`. */
 export interface ProblemKey {
   readonly lane: LaneName;
   readonly dataset: DatasetId;
@@ -26,9 +32,13 @@ export interface ProblemKey {
   readonly target: TargetId | undefined;
 }
 
-export interface Problem extends ProblemKey {
+/** Of a dataset, as {@link ProblemKey} says; or of a service, as its id says: `report:ID`, `mail:ID`. */
+export interface Problem {
   readonly id: string;
-  readonly owner: UserId;
+  readonly lane: ProblemLane;
+  readonly dataset: DatasetId | undefined;
+  readonly target: TargetId | undefined;
+  readonly owner: UserId | undefined;
   /** `name:version` (engine/model/data-types.ts); undefined when the catalog did not know the dataset. */
   readonly type: string | undefined;
   readonly state: ProblemState;
@@ -41,7 +51,7 @@ export interface Problem extends ProblemKey {
 /** Absent fields do not filter. Without ids and state, delayed jobs are left out. */
 export interface ProblemFilter {
   readonly ids?: readonly string[];
-  readonly lane?: LaneName;
+  readonly lane?: ProblemLane;
   readonly state?: ProblemState;
   /** Any of these. */
   readonly types?: readonly string[];
@@ -61,6 +71,8 @@ export interface ProblemFilter {
  * microseconds since 1970.
  */
 export interface ProblemPlace {
+  /** Which list, of several that follow one another; absent = the first. */
+  readonly list?: number;
   readonly until: string;
   readonly since: string;
   readonly id: string;
@@ -75,7 +87,7 @@ export interface ProblemPage {
 
 export interface ProblemCause {
   readonly cause: string;
-  readonly lane: LaneName;
+  readonly lane: ProblemLane;
   readonly state: ProblemState;
   readonly count: number;
   readonly oldest: Date;
@@ -116,7 +128,7 @@ export interface Discard extends ProblemKey, DiscardNote {
 /** `done`, or why not. One per key, in their order. */
 export type ProblemOutcome = 'done' | ProblemSkip;
 
-export interface Problems {
+export interface ProblemList {
   page(
     filter: ProblemFilter,
     page: { readonly limit: number; readonly after?: ProblemPlace },
@@ -125,7 +137,10 @@ export interface Problems {
   /** The causes with the most problems, up to `limit`. */
   causes(filter: ProblemFilter, limit: number, signal: AbortSignal): Promise<readonly ProblemCause[]>;
   /** How many match, by lane; lanes without any are absent. */
-  counts(filter: ProblemFilter, signal: AbortSignal): Promise<ReadonlyMap<LaneName, number>>;
+  counts(filter: ProblemFilter, signal: AbortSignal): Promise<ReadonlyMap<ProblemLane, number>>;
+}
+
+export interface Problems extends ProblemList {
   /**
    * Queues the jobs of uploads, imports and whole lanes, with all their attempts, and wakes the lanes; all in one transaction.
    * Not for installs on one target, which have a status on the target (actors/daemons/clear-dataset.ts).
@@ -157,7 +172,7 @@ export interface ProblemOrder {
 }
 
 interface ProblemTally {
-  readonly lane: LaneName;
+  readonly lane: ProblemLane;
   readonly problems: number;
   /** How many were retried or discarded. */
   readonly done: number;
@@ -171,11 +186,17 @@ export interface ProblemReport {
   readonly next: ProblemPlace | undefined;
 }
 
+/** What failed for good in a service. Both change only what is still failed, and may be repeated. */
+export interface ServiceProblems extends ProblemList {
+  retry(ids: readonly string[], signal: AbortSignal): Promise<readonly ProblemOutcome[]>;
+  discard(ids: readonly string[], signal: AbortSignal): Promise<readonly ProblemOutcome[]>;
+}
+
 /**
  * Follows the orders of operators, batch by batch. Each batch is one transaction, so an order that was interrupted has done
  * whole batches, and can be repeated.
  */
-export interface SecondChances {
+export interface SecondChances extends ProblemList {
   retry(order: ProblemOrder, signal: AbortSignal): Promise<ProblemReport>;
   discard(order: ProblemOrder, note: DiscardNote, signal: AbortSignal): Promise<ProblemReport>;
 }

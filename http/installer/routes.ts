@@ -96,7 +96,7 @@ export interface InstallerOptions
   /** Names of what can be paused, by kind. */
   readonly pausable: Readonly<Record<PauseKind, readonly string[]>>;
   readonly failedInstalls: FailedInstalls;
-  readonly problems: Omit<Problems, 'retry' | 'discard'> & OwnerRetries;
+  readonly problems: Pick<Problems, 'discards'> & OwnerRetries;
   readonly secondChances: SecondChances;
   /** Of the process that answers. */
   readonly history: HistorySource;

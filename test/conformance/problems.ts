@@ -167,7 +167,7 @@ export function problemsConformance(name: string, open: OpenProblems): void {
     const seen: string[] = [];
     for (let { next } = first; next; ) {
       const page = await problems.page({}, { limit: 2, after: next }, signal);
-      seen.push(...page.problems.map((one) => one.dataset));
+      seen.push(...page.problems.map((one) => String(one.dataset)));
       next = page.next;
     }
     t.same(seen, ['d', 'e']);

@@ -181,10 +181,10 @@ export class FakeProblems implements Problems, OwnerRetries {
     );
   }
 
-  #all(): readonly Problem[] {
+  #all(): readonly (Problem & ProblemKey)[] {
     const datasets = [...this.#catalog.datasets.values()].filter(({ state }) => state === 'live');
     const installs = datasets.flatMap((known) => known.installs.map((install) => ({ known, install })));
-    const found: Omit<Problem, 'id' | 'cause'>[] = [];
+    const found: (ProblemKey & Omit<Problem, 'id' | 'cause' | keyof ProblemKey>)[] = [];
     for (const { lane, dataset, owner, type, state, failure, runAt, created } of this.#table.rows) {
       if (state !== 'dead' && state !== 'delayed') continue;
       const shown = installs.some(

@@ -4,7 +4,7 @@ import type { LaneName } from '../../../engine/model/event.ts';
 import type { LogLevel } from '../../../engine/model/log-level.ts';
 import type { JobState } from '../../../engine/ports/jobs.ts';
 import type { PauseKind, PausePlace } from '../../../engine/ports/pauses.ts';
-import type { ProblemState } from '../../../engine/ports/problems.ts';
+import type { ProblemLane, ProblemState } from '../../../engine/ports/problems.ts';
 import type { LevelChange, ReloadReport } from '../../../engine/ports/process-control.ts';
 import { bodyOf, callApi, withDeadline } from './api-call.ts';
 
@@ -104,10 +104,10 @@ export interface ReportedPause {
 
 export interface ReportedProblem {
   readonly id: string;
-  readonly lane: LaneName;
+  readonly lane: ProblemLane;
   readonly state: ProblemState;
-  readonly datasetId: string;
-  readonly owner: string;
+  readonly datasetId?: string;
+  readonly owner?: string;
   readonly type?: string;
   readonly installTarget?: string;
   readonly message: string;
@@ -117,7 +117,7 @@ export interface ReportedProblem {
 
 export interface ReportedCause {
   readonly cause: string;
-  readonly lane: LaneName;
+  readonly lane: ProblemLane;
   readonly state: ProblemState;
   readonly count: number;
   readonly oldest: string;
@@ -131,7 +131,7 @@ export interface HandledProblems {
   readonly problems: number;
   readonly done: number;
   readonly lanes: readonly {
-    readonly lane: LaneName;
+    readonly lane: ProblemLane;
     readonly problems: number;
     readonly done: number;
     /** By reason. */

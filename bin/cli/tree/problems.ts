@@ -1,12 +1,17 @@
 // Commands for what failed for good: list it, retry it, discard it.
 
-import { LANES } from '../../../engine/model/event.ts';
-import { PROBLEM_STATES } from '../../../engine/ports/problems.ts';
+import { PROBLEM_LANES, PROBLEM_STATES } from '../../../engine/ports/problems.ts';
 import { command } from '../command.ts';
 import { ADMIN_OPTIONS } from './shared-options.ts';
 
 const PROBLEM_FILTERS = {
-  lane: { type: 'string', value: 'LANE', values: LANES, otherwise: 'all lanes', what: 'only problems of this lane' },
+  lane: {
+    type: 'string',
+    value: 'LANE',
+    values: PROBLEM_LANES,
+    otherwise: 'all lanes',
+    what: 'only problems of this lane or service',
+  },
   state: {
     type: 'string',
     value: 'STATE',

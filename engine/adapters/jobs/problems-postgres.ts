@@ -1,27 +1,13 @@
-// What failed for good, on PostgreSQL: the view `problem` (engine/adapters/migrations/cache/).
+// What failed for good with datasets, on PostgreSQL, and what is retried and discarded of it.
 
 import type { LaneName } from '../../model/event.ts';
-import type { DatasetId, TargetId, UserId } from '../../model/ids.ts';
-import type {
-  Discard,
-  OwnerRetries,
-  Problem,
-  ProblemCause,
-  ProblemFilter,
-  ProblemKey,
-  ProblemOutcome,
-  ProblemPlace,
-  ProblemState,
-  Problems,
-} from '../../ports/problems.ts';
+import type { DatasetId, TargetId } from '../../model/ids.ts';
+import type { Discard, OwnerRetries, ProblemKey, ProblemOutcome, Problems } from '../../ports/problems.ts';
 import type { Postgres, Sql } from '../postgres/postgres.ts';
-import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
-import { SqlParameters, storableText } from '../postgres/sql-parameters.ts';
+import { storableText } from '../postgres/sql-parameters.ts';
 import { discardProblems } from './discard-problems.ts';
+import { PostgresProblemList } from './problem-list-postgres.ts';
 import { retryJobs, retryLost } from './retry-jobs.ts';
-
-/** Most characters of a message that a listing has. */
-const SHOWN = 2_000;
 
 /** A target's discard holds until the install's status changes. */
 const DISCARDS = `
@@ -38,27 +24,6 @@ const FAILED_STEP = `
     where d.upload_status = 'failed' or d.import_status = 'failed') f
   left join job j on j.dataset_id = d.dataset_id and j.lane = f.lane
   where d.dataset_id = $1 and d.state = 'live' for update of d`;
-
-interface ProblemRow extends PageRow {
-  readonly id: string;
-  readonly lane: LaneName;
-  readonly dataset_id: DatasetId;
-  readonly target_id: TargetId | null;
-  readonly owner: UserId;
-  readonly type: string | null;
-  readonly state: ProblemState;
-  readonly message: string;
-  readonly cause: string;
-  readonly since: Date;
-  readonly position: string;
-  readonly until: string;
-}
-
-interface CauseRow extends Pick<ProblemRow, 'cause' | 'lane' | 'state' | 'id' | 'message'> {
-  readonly problems: number;
-  readonly oldest: Date;
-  readonly newest: Date;
-}
 
 interface DiscardRow {
   readonly lane: LaneName;
@@ -78,57 +43,13 @@ interface StepRow {
   readonly discarded: boolean;
 }
 
-export class PostgresProblems implements Problems, OwnerRetries {
+export class PostgresProblems extends PostgresProblemList implements Problems, OwnerRetries {
   readonly #db: Pick<Postgres, 'query' | 'transaction'>;
 
   constructor(db: Pick<Postgres, 'query' | 'transaction'>) {
+    super(db);
     this.#db = db;
   }
-
-  page: Problems['page'] = async (filter, { limit, after }, signal) => {
-    signal.throwIfAborted();
-    const values = new SqlParameters();
-    const until = after ? momentAt(after.until, values) : 'now()';
-    const conditions = [...conditionsOf(filter, values), `since <= ${until}`, ...beyond(after, values)];
-    const rows = await this.#db.query<ProblemRow>(
-      boundedPage(`
-        select id, lane, dataset_id, target_id, owner_id::text as owner, type, state, left(message, ${SHOWN}) as message, cause,
-          since, ${microsOf('since')} as position, ${microsOf(until)} as until
-        from problem where ${conditions.join(' and ')} order by since, id limit ${values.add(limit, 'bigint')}`),
-      values.values,
-    );
-    const last = rows.at(-1);
-    const found = last?.page_rows ?? 0;
-    const next = last && (found >= limit || found > rows.length) ? placeOf(last) : undefined;
-    return { problems: rows.map(problemOf), next };
-  };
-
-  causes: Problems['causes'] = async (filter, limit, signal) => {
-    signal.throwIfAborted();
-    const values = new SqlParameters();
-    const conditions = conditionsOf(filter, values);
-    const rows = await this.#db.query<CauseRow>(
-      `select cause, lane, state, count(*) as problems, min(since) as oldest, max(since) as newest,
-         (array_agg(id order by since desc, id))[1] as id,
-         left((array_agg(message order by since desc, id))[1], ${SHOWN}) as message
-       from problem where ${conditions.join(' and ')} group by cause, lane, state
-       order by problems desc, cause, lane, state limit ${values.add(limit, 'bigint')}`,
-      values.values,
-    );
-    return rows.map(
-      ({ id, message, problems, ...row }): ProblemCause => ({ ...row, count: problems, example: { id, message } }),
-    );
-  };
-
-  counts: Problems['counts'] = async (filter, signal) => {
-    signal.throwIfAborted();
-    const values = new SqlParameters();
-    const rows = await this.#db.query<{ lane: LaneName; problems: number }>(
-      `select lane, count(*) as problems from problem where ${conditionsOf(filter, values).join(' and ')} group by lane`,
-      values.values,
-    );
-    return new Map(rows.map(({ lane, problems }) => [lane, problems]));
-  };
 
   retry: Problems['retry'] = (keys, eventId, signal) =>
     this.#db.transaction((sql) => retryAll(sql, keys, eventId, false), signal);
@@ -196,42 +117,5 @@ const keyOf = ({
   lane,
   dataset_id,
   target_id,
-}: Pick<ProblemRow, 'lane' | 'dataset_id'> & { readonly target_id?: TargetId | null }): string =>
+}: Pick<DiscardRow, 'lane' | 'dataset_id'> & { readonly target_id?: TargetId | null }): string =>
   [lane, dataset_id, ...(target_id ? [target_id] : [])].join(':');
-
-function conditionsOf(filter: ProblemFilter, values: SqlParameters): readonly string[] {
-  const { ids, lane, state, types, target, owner, dataset, contains, cause, from, before } = filter;
-  return [
-    ...(ids ? [`id = any(${values.add(ids, 'text[]')})`] : []),
-    ...(lane ? [`lane = ${values.add(lane, 'text')}`] : []),
-    ...(state ? [`state = ${values.add(state, 'text')}`] : ids ? ['true'] : [`state <> 'delayed'`]),
-    ...(types ? [typeIs(values.add(types, 'text[]'))] : []),
-    ...(target === undefined ? [] : [`target_id = ${values.add(storableText(target), 'text')}`]),
-    ...(owner === undefined ? [] : [`owner_id = ${values.add(owner, 'numeric')}`]),
-    ...(dataset === undefined ? [] : [`dataset_id = ${values.add(dataset, 'text')}`]),
-    ...(contains === undefined
-      ? []
-      : [`position(lower(${values.add(storableText(contains), 'text')}) in lower(message)) > 0`]),
-    ...(cause === undefined ? [] : [`cause = ${values.add(storableText(cause), 'text')}`]),
-    ...(from ? [`since >= ${values.add(from, 'timestamptz')}`] : []),
-    ...(before ? [`since < ${values.add(before, 'timestamptz')}`] : []),
-  ];
-}
-
-/** A name without a version stands for all of them. */
-const typeIs = (types: string): string => `(type = any(${types}) or split_part(type, ':', 1) = any(${types}))`;
-
-const beyond = (after: ProblemPlace | undefined, values: SqlParameters): readonly string[] =>
-  after ? [`(since, id) > (${momentAt(after.since, values)}, ${values.add(after.id, 'text')})`] : [];
-
-/** As text, because the driver reads large integers as text anyway. */
-const microsOf = (moment: string): string => `(extract(epoch from ${moment}) * 1000000)::bigint::text`;
-const momentAt = (micros: string, values: SqlParameters): string =>
-  `(timestamptz 'epoch' + ${values.add(micros, 'bigint')} * interval '1 microsecond')`;
-
-const placeOf = ({ until, position, id }: ProblemRow): ProblemPlace => ({ until, since: position, id });
-
-const problemOf = (row: ProblemRow): Problem => ({
-  ...{ id: row.id, lane: row.lane, dataset: row.dataset_id, target: row.target_id ?? undefined, owner: row.owner },
-  ...{ type: row.type ?? undefined, state: row.state, message: row.message, cause: row.cause, since: row.since },
-});

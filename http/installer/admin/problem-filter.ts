@@ -3,9 +3,13 @@
 import type { TSchema } from 'typebox';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import { typeKey } from '../../../engine/model/data-types.ts';
-import { LANES } from '../../../engine/model/event.ts';
 import { parseDatasetId, parseUserId } from '../../../engine/model/ids.ts';
-import { PROBLEM_STATES, type ProblemFilter, type ProblemPlace } from '../../../engine/ports/problems.ts';
+import {
+  PROBLEM_LANES,
+  PROBLEM_STATES,
+  type ProblemFilter,
+  type ProblemPlace,
+} from '../../../engine/ports/problems.ts';
 import { quote } from '../../kernel/input/describe.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
 import { momentOf } from './admin-route.ts';
@@ -17,7 +21,7 @@ const moment = (description: string) => Type.Optional(Type.String({ minLength: 1
 
 /** As fields of a body. */
 export const problemFields = {
-  lane: Type.Optional(Type.Enum([...LANES], { description: 'Only problems of this lane' })),
+  lane: Type.Optional(Type.Enum([...PROBLEM_LANES], { description: 'Only problems of this lane or service' })),
   state: Type.Optional(
     Type.Enum([...PROBLEM_STATES], { description: 'Only problems in this state; absent = all but `delayed`' }),
   ),
@@ -55,7 +59,7 @@ export function filterOf(
   fault: (field: FieldName, sentence: string) => never,
 ): ProblemFilter {
   const { plugin, type, target, owner, dataset, contains, cause } = asked;
-  const lane = LANES.find((one) => one === asked.lane);
+  const lane = PROBLEM_LANES.find((one) => one === asked.lane);
   const state = PROBLEM_STATES.find((one) => one === asked.state);
   const read = (field: 'from' | 'before'): Date | undefined => {
     const given = asked[field];
@@ -112,12 +116,13 @@ function keyOf(type: string): string {
 
 // The place where a page ends, as clients see it.
 
-export const cursorOf = ({ until, since, id }: ProblemPlace): string =>
-  Buffer.from([until, since, id].join(' ')).toString('base64url');
+export const cursorOf = ({ list = 0, until, since, id }: ProblemPlace): string =>
+  Buffer.from([list, until, since, id].join(' ')).toString('base64url');
 
 /** Undefined when no page ended so. */
 export function placeOf(cursor: string): ProblemPlace | undefined {
-  const [, until, since, id] =
-    /^(\d{1,16}) (\d{1,16}) ([\w:.-]+)$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
-  return until === undefined || since === undefined || id === undefined ? undefined : { until, since, id };
+  const [, list, until, since, id] =
+    /^(\d) (\d{1,16}) (\d{1,16}) ([\w:.-]*)$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  if (until === undefined || since === undefined || id === undefined) return undefined;
+  return { list: Number(list), until, since, id };
 }

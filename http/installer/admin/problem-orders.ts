@@ -2,13 +2,12 @@
 
 import type { Static } from 'typebox';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
-import { LANES } from '../../../engine/model/event.ts';
 import {
   type DiscardNote,
+  PROBLEM_LANES,
   PROBLEM_SKIPS,
   type ProblemOrder,
   type ProblemReport,
-  type Problems,
   type SecondChances,
 } from '../../../engine/ports/problems.ts';
 import { checkedJsonBody } from '../../kernel/bodies/body.ts';
@@ -55,7 +54,7 @@ const Handled = Type.Object({
   done: CountOf('Problems that were retried or discarded; 0 with `dryRun`'),
   lanes: Type.Array(
     Type.Object({
-      lane: Type.Enum([...LANES]),
+      lane: Type.Enum([...PROBLEM_LANES]),
       problems: Count,
       done: Count,
       skipped: skipsOf(PROBLEM_SKIPS, 'Problems that were left as they are, by the reason'),
@@ -66,7 +65,6 @@ const Handled = Type.Object({
 type Handled = Static<typeof Handled>;
 
 interface ProblemOrderOptions {
-  readonly problems: Pick<Problems, 'counts'>;
   readonly secondChances: SecondChances;
   readonly dataTypes: DataTypes;
 }
@@ -126,7 +124,7 @@ const orderRoute = (
 });
 
 async function handle(
-  { problems, dataTypes }: ProblemOrderOptions,
+  { secondChances, dataTypes }: ProblemOrderOptions,
   context: RequestContext,
   { ids, all = false, dryRun = false, after, ...fields }: Order,
   run: (order: ProblemOrder) => Promise<ProblemReport>,
@@ -137,7 +135,7 @@ async function handle(
   if (!all && Object.keys(filter).length === 0) refuse('all', 'must be true if nothing else narrows the selection');
   const place = after === undefined ? undefined : (placeOf(after) ?? refuse('after', 'is not `next` of an answer'));
   const report = dryRun
-    ? countsReport(await problems.counts(filter, context.signal))
+    ? countsReport(await secondChances.counts(filter, context.signal))
     : await run({ filter, limit: MAX_HANDLED, ...(place ? { after: place } : {}) });
   const handled = handledView(report, dryRun);
   context.concerns({ records: { ...more, ...recordsOf(asked, ids, all, handled) } });
@@ -150,7 +148,7 @@ function refuse(field: string, sentence: string): never {
   throw faults.refusal();
 }
 
-const countsReport = (counts: Awaited<ReturnType<Problems['counts']>>): ProblemReport => ({
+const countsReport = (counts: Awaited<ReturnType<SecondChances['counts']>>): ProblemReport => ({
   lanes: [...counts].map(([lane, problems]) => ({ lane, problems, done: 0, skipped: {} })),
   next: undefined,
 });

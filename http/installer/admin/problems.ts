@@ -3,13 +3,13 @@
 
 import type { Static } from 'typebox';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
-import { LANES } from '../../../engine/model/event.ts';
 import {
+  PROBLEM_LANES,
   PROBLEM_STATES,
   type Problem,
   type ProblemCause,
   type ProblemFilter,
-  type Problems,
+  type ProblemList,
 } from '../../../engine/ports/problems.ts';
 import { Type, UserIdOutput } from '../../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
@@ -19,8 +19,9 @@ import { Datetime, VdiId } from '../dataset-terms.ts';
 import { ADMIN_REFUSALS } from './admin-route.ts';
 import { askedIn, cursorOf, filterOf, placeOf, problemParameters } from './problem-filter.ts';
 
-const ID = 'Names the problem as long as it lasts: `lane:dataset`, or `lane:dataset:target` for an install';
-const Lane = Type.Enum([...LANES]);
+const ID =
+  'Names the problem as long as it lasts: `lane:dataset`, `lane:dataset:target` for an install, or `report:ID`, `mail:ID`';
+const Lane = Type.Enum([...PROBLEM_LANES]);
 const State = Type.Enum([...PROBLEM_STATES], {
   description: '`dead`: the job used its attempts. `failed`: the upload or import ended so. The others are of installs',
 });
@@ -29,8 +30,8 @@ const ProblemItem = Type.Object({
   id: Type.String({ description: ID }),
   lane: Lane,
   state: State,
-  datasetId: VdiId,
-  owner: UserIdOutput,
+  datasetId: Type.Optional(VdiId),
+  owner: Type.Optional(UserIdOutput),
   type: Type.Optional(Type.String({ description: '`NAME@VERSION`; absent if the dataset is unknown' })),
   installTarget: Type.Optional(Type.String()),
   message: Type.String({ description: 'At most its first 2,000 characters' }),
@@ -39,11 +40,11 @@ const ProblemItem = Type.Object({
 });
 type ProblemItem = Static<typeof ProblemItem>;
 
-const ProblemList = Type.Object({
+const ProblemPageView = Type.Object({
   results: Type.Array(ProblemItem, { description: 'Oldest first' }),
   next: Type.Optional(Type.String({ description: '`after` of the next page; absent on the last page' })),
 });
-type ProblemList = Static<typeof ProblemList>;
+type ProblemPageView = Static<typeof ProblemPageView>;
 
 const CauseItem = Type.Object({
   cause: Type.String(),
@@ -60,12 +61,12 @@ const CauseList = Type.Object({ results: Type.Array(CauseItem, { description: 'M
 type CauseList = Static<typeof CauseList>;
 
 interface ProblemOptions {
-  readonly problems: Pick<Problems, 'page' | 'causes' | 'counts'>;
+  readonly secondChances: Pick<ProblemList, 'page' | 'causes'>;
   readonly dataTypes: DataTypes;
 }
 
 export function problemRoutes(options: ProblemOptions): readonly Route[] {
-  const { problems } = options;
+  const { secondChances } = options;
   return [
     {
       method: 'GET',
@@ -82,7 +83,7 @@ export function problemRoutes(options: ProblemOptions): readonly Route[] {
         },
       },
       responses: {
-        200: answer('A page', ProblemList),
+        200: answer('A page', ProblemPageView),
         ...refusals({ ...ADMIN_REFUSALS, 400: 'A query parameter is invalid' }),
       },
       handler: async (context) => {
@@ -90,12 +91,12 @@ export function problemRoutes(options: ProblemOptions): readonly Route[] {
         if (context.query.after !== undefined && !after)
           throw badRequest("query parameter 'after' is not `next` of a page");
         const limit = Number(context.query.limit ?? 100);
-        const page = await problems.page(
+        const page = await secondChances.page(
           queryFilter(context, options),
           { limit, ...(after ? { after } : {}) },
           context.signal,
         );
-        const list: ProblemList = {
+        const list: ProblemPageView = {
           results: page.problems.map(problemItem),
           ...(page.next ? { next: cursorOf(page.next) } : {}),
         };
@@ -115,7 +116,7 @@ export function problemRoutes(options: ProblemOptions): readonly Route[] {
       },
       handler: async (context) => {
         const limit = Number(context.query.limit ?? 50);
-        const causes = await problems.causes(queryFilter(context, options), limit, context.signal);
+        const causes = await secondChances.causes(queryFilter(context, options), limit, context.signal);
         const list: CauseList = { results: causes.map(causeItem) };
         await context.json(200, list);
       },
@@ -135,7 +136,9 @@ function queryFilter({ query }: RequestContext, { dataTypes }: ProblemOptions): 
 }
 
 const problemItem = ({ dataset, target, type, since, ...problem }: Problem): ProblemItem => ({
-  ...{ id: problem.id, lane: problem.lane, state: problem.state, datasetId: dataset, owner: problem.owner },
+  ...{ id: problem.id, lane: problem.lane, state: problem.state },
+  ...(dataset === undefined ? {} : { datasetId: dataset }),
+  ...(problem.owner === undefined ? {} : { owner: problem.owner }),
   ...(type === undefined ? {} : { type: type.replace(/:([^:]*)$/, '@$1') }),
   ...(target === undefined ? {} : { installTarget: target }),
   ...{ message: problem.message, cause: problem.cause, since: since.toISOString() },

@@ -2,7 +2,6 @@ import t, { type Test } from 'tap';
 import { SecondChance } from '../../../actors/daemons/second-chance.ts';
 import type { DatasetAddress } from '../../../engine/model/object-key.ts';
 import type { InstallReply } from '../../../engine/ports/plugin-client.ts';
-import type { Problems } from '../../../engine/ports/problems.ts';
 import { aborted, transient } from '../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { FakeJobAdmin } from '../../fakes/fake-job-admin.ts';
@@ -19,10 +18,7 @@ const ALL = { filter: {}, limit: 1_000 };
 const broken: InstallReply = { kind: 'script-error', message: 'exit code 1' };
 const dataFail = ({ kind }: FakePluginCall): InstallReply | undefined => (kind === 'installData' ? broken : undefined);
 
-function open(
-  t: Test,
-  more: { readonly problems?: (world: LaneWorld) => Pick<Problems, 'page' | 'retry' | 'discard'> } = {},
-) {
+function open(t: Test) {
   const world = new LaneWorld(t.testdir());
   const problems = new FakeProblems(world.jobs, world.catalog);
   const process = world.process();
@@ -33,7 +29,7 @@ function open(
     jobAdmin: new FakeJobAdmin(world.jobs, world.catalog),
     leases: new FakeLeases(world.leases, process.id),
     events: { nextEventId: async () => ++events },
-    problems: more.problems?.(world) ?? problems,
+    problems,
   });
   const failing = async (decide: (call: FakePluginCall) => InstallReply | undefined): Promise<DatasetAddress> => {
     world.plugin.decide = decide;

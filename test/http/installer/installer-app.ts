@@ -109,6 +109,9 @@ export const PAUSABLE: InstallerOptions['pausable'] = {
 };
 
 export const NO_CHANCES: InstallerOptions['secondChances'] = {
+  page: async () => ({ problems: [], next: undefined }),
+  causes: async () => [],
+  counts: async () => new Map(),
   retry: async () => ({ lanes: [], next: undefined }),
   discard: async () => ({ lanes: [], next: undefined }),
 };

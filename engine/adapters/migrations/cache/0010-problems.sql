@@ -29,6 +29,9 @@ create trigger dataset_failed before insert or update of upload_status, import_s
   when (new.upload_status = 'failed' or new.import_status = 'failed' or new.failed_at is not null)
   execute function note_failed_dataset();
 
+-- Before this file, nobody noted when.
+update dataset set failed_at = inserted where upload_status = 'failed' or import_status = 'failed';
+
 -- A discarded problem, until something new happens: another failure, or a new job for that lane of the dataset. Without a target
 -- it also keeps the reconciler and the pruner from requesting that job again.
 create table discard (
