@@ -4,9 +4,10 @@ import { routeChange } from '../../actors/events/event-router.ts';
 import type { Configuration } from '../../config/configuration.ts';
 import { openDirectoryStore } from '../../engine/adapters/directory/directory-store.ts';
 import { DirectoryUploadBytes } from '../../engine/adapters/directory/directory-upload-bytes.ts';
+import { WriteHold } from '../../engine/adapters/directory/write-hold.ts';
 import type { ChangeJournal } from '../../engine/adapters/events/postgres-queue.ts';
 import type { ObjectChange } from '../../engine/model/event.ts';
-import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { ObjectStore, StoreHold } from '../../engine/ports/object-store.ts';
 import type { UploadBytes } from '../../engine/ports/resumable-uploads.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
@@ -15,6 +16,8 @@ import { storeData } from './store-reader.ts';
 interface OpenStore extends Disposable {
   readonly store: ObjectStore;
   readonly uploadBytes: UploadBytes;
+  /** Undefined for a bucket, which other processes change, too. */
+  readonly hold?: StoreHold;
   /** Finishes changes that crashed processes left incomplete; called again after each crash of a process. */
   settle(signal: AbortSignal): Promise<void>;
 }
@@ -49,7 +52,8 @@ export async function openObjectStore(section: Section, parts: StoreParts, signa
   }
   // Most changes concern no lane, so recording them would cost two round trips to the journal for nothing.
   const announces = (change: ObjectChange): boolean => routeChange(change).kind !== 'ignored';
-  const store = await openDirectoryStore({ path: data.path, announces, ...parts }, signal);
+  const hold = new WriteHold(parts.clock);
+  const store = await openDirectoryStore({ path: data.path, announces, hold, ...parts }, signal);
   const uploadBytes = new DirectoryUploadBytes(data.path, store);
-  return { store, uploadBytes, settle: (until) => store.settleOrphans(until), [Symbol.dispose]: () => {} };
+  return { store, uploadBytes, hold, settle: (until) => store.settleOrphans(until), [Symbol.dispose]: () => {} };
 }

@@ -42,7 +42,7 @@ import type { SiteGrants } from '../../engine/ports/access-requests.ts';
 import type { Directory } from '../../engine/ports/directory.ts';
 import type { ChangeQueue, EventLog } from '../../engine/ports/event-log.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
-import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { ObjectStore, StoreHold } from '../../engine/ports/object-store.ts';
 import type { RemoteFiles } from '../../engine/ports/remote-files.ts';
 import type { ResumableUploads, UploadBytes } from '../../engine/ports/resumable-uploads.ts';
 import { transient } from '../../engine/runtime/failure.ts';
@@ -92,6 +92,8 @@ export interface Core {
   readonly store: ObjectStore;
   /** The same store without counting. */
   readonly uncountedStore: ObjectStore;
+  /** Undefined for a bucket. */
+  readonly storeHold: StoreHold | undefined;
   readonly kept: PostgresStoredBytes;
   /** Recounts what crashed processes left half counted. */
   readonly sweepKept: (signal: AbortSignal) => Promise<number>;
@@ -146,7 +148,7 @@ export async function openCore(
   const { changes, journal, checks } = await openChangeQueue(installer, { db: journalDb, instance, ...parts });
   const honorsHandOver = installer.logBroker.driver === 'postgres' && installer.queueBroker.driver === 'postgres';
   const opened = await openObjectStore(installer.objectStore, { journal, honorsHandOver, clock, log }, signal);
-  const { store: openedStore, uploadBytes, settle } = scope.use('object store', opened);
+  const { store: openedStore, uploadBytes, hold: storeHold, settle } = scope.use('object store', opened);
   const uncountedStore = new RoomWatch(openedStore);
   const countsDb = scope.use('cache database for counts', new Postgres(countsConnection(installer.cacheDb), log));
   const kept = new PostgresStoredBytes(countsDb, instance.id);
@@ -188,6 +190,7 @@ export async function openCore(
     changes,
     store,
     uncountedStore,
+    storeHold,
     kept,
     sweepKept: (until) => store.sweep(until),
     settleStore: settle,

@@ -77,6 +77,17 @@ export interface PutAllOptions {
   readonly settle?: 'by caller';
 }
 
+/** Holds all changes of a store for a short time. Whoever wants to change something waits. Reads go on. */
+export interface StoreHold {
+  /**
+   * Resolves once nothing changes any more, with the time at which the hold ends by itself. Rejects if it is held already, or
+   * if changes that had begun do not end within `ms`.
+   */
+  hold(ms: number, signal: AbortSignal): Promise<Date>;
+  /** Ends the hold. False if there was none any more: then something may have changed since. */
+  release(): boolean;
+}
+
 export interface StoredObject extends ObjectInfo {
   /**
    * Only with `settle: 'by caller'`, and only of a counted object. The caller settles it in the transaction that records the

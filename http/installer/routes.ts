@@ -10,7 +10,7 @@ import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { JobCancels } from '../../engine/ports/job-cancels.ts';
 import type { JobHistory } from '../../engine/ports/job-history.ts';
 import type { JobAdmin, Jobs } from '../../engine/ports/jobs.ts';
-import type { ObjectStore } from '../../engine/ports/object-store.ts';
+import type { ObjectStore, StoreHold } from '../../engine/ports/object-store.ts';
 import type { PauseKind, Pauses } from '../../engine/ports/pauses.ts';
 import type { OwnerRetries, Problems, SecondChances } from '../../engine/ports/problems.ts';
 import type {
@@ -37,6 +37,7 @@ import { problemRoutes } from './admin/problems.ts';
 import { processSettingsRoutes } from './admin/process-settings.ts';
 import { proxyUploadRoute } from './admin/proxy-upload.ts';
 import { purgeDatasetRoute } from './admin/purge-dataset.ts';
+import { storeHoldRoutes } from './admin/store-hold.ts';
 import { detailsRoute, type InstallStatusSource } from './dataset-details.ts';
 import { deleteRoute, undeleteRoute } from './deletion.ts';
 import { downloadRoutes, filesRoute } from './files/files.ts';
@@ -81,6 +82,8 @@ export interface InstallerOptions
   readonly store: Pick<ObjectStore, 'put' | 'get' | 'head' | 'list' | 'remove'>;
   /** The same without counting what is kept, for uploads, whose reservations count it. */
   readonly uncountedStore: IntakeOptions['store'];
+  /** Undefined for a store that cannot be held. */
+  readonly storeHold: StoreHold | undefined;
   readonly kept: Pick<StoredBytes, 'usage'>;
   readonly queries: DatasetQueries;
   readonly edits: DatasetEdits;
@@ -164,5 +167,6 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
     ...problemRoutes(options),
     ...problemOrderRoutes(options),
     metricsHistoryRoute(options),
+    ...storeHoldRoutes(options),
   ];
 }

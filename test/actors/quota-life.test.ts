@@ -67,7 +67,7 @@ async function serve(): Promise<string> {
   const { store, uncountedStore, kept, uploads, queries, edits, jobs, db } = site;
   let events = 1_000_000;
   const routes = installerRoutes({
-    ...{ store, uncountedStore, kept, uploads, queries, edits, jobs },
+    ...{ store, uncountedStore, storeHold: undefined, kept, uploads, queries, edits, jobs },
     resumable: new PostgresResumableUploads(db, 1),
     uploadBytes: new FakeUploadBytes(uncountedStore),
     onResumable: () => {},

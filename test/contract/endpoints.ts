@@ -128,6 +128,7 @@ export const ENDPOINT_ROWS = {
   'ours/purge-dataset': 'removed for good; 204',
   'ours/pauses':
     'a lane, plugin or install target pauses until it is resumed; 200, 204, and 404 for what does not exist',
+  'ours/store hold': 'changes of the object store wait until it is released; 200, 503 while it is held, and 422',
   'ours/metrics history': 'the last 24 hours of the main numbers of the process',
   'ours/reload and log level': 'taken over, or told what is wrong; the level before and after',
   'ours/api and operators': 'documentation, health, metrics',

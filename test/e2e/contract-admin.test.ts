@@ -380,6 +380,14 @@ row('ours/pauses', async (t) => {
   t.same((await admin.get(all)).body, { results: [] });
   t.equal((await admin.send('PUT', '/admin/pauses/target/nowhere', {})).status, 404);
 });
+row('ours/store hold', async (t) => {
+  const path = '/admin/rpc/object-store/hold';
+  t.match(await admin.send('POST', path, { seconds: 60 }), { status: 200, body: { until: /^\d{4}-/ } });
+  t.equal((await admin.send('POST', path, { seconds: 60 })).status, 503);
+  t.strictSame((await admin.send('DELETE', path)).body, { held: true });
+  t.strictSame((await admin.send('DELETE', path)).body, { held: false });
+  t.equal((await admin.send('POST', path, { seconds: 61 })).status, 422);
+});
 row('ours/metrics history', async (t) => {
   const { status, body } = await admin.get('/admin/metrics/history?series=process.&step=86400');
   const { names, series } = body as { names: readonly string[]; series: Record<string, readonly unknown[]> };

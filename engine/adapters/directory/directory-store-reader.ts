@@ -107,9 +107,14 @@ export function objectPath(objects: string, key: string): string {
   return join(objects, key);
 }
 
-/** Identifies the content: the rename into place changes none of the three parts, and a new put changes at least the time. */
-export function etagOf(stats: BigIntStats): string {
-  return [stats.ino, stats.mtimeNs, stats.size].map((part) => part.toString(16)).join('-');
+/**
+ * Identifies the content: a new put changes at least the time, down to the microsecond (Staging). A rename changes nothing, and
+ * neither does a copy that keeps the time, such as a restored backup. A file system that stores milliseconds or seconds cannot
+ * tell two puts by their time: there, the file's own number tells them.
+ */
+export function etagOf({ ino, mtimeNs, size }: BigIntStats): string {
+  const micros = mtimeNs / 1_000n;
+  return [micros, size, ...(micros % 1_000n === 0n ? [ino] : [])].map((part) => part.toString(16)).join('-');
 }
 
 function toInfo(key: string, stats: BigIntStats): ObjectInfo {

@@ -44,6 +44,7 @@ export class Staging {
   readonly #dir: string;
   readonly #clock: Clock;
   #writer = '';
+  #puts = randomInt(999);
 
   constructor(dir: string, clock: Clock) {
     this.#dir = dir;
@@ -136,11 +137,13 @@ export class Staging {
   }
 
   /**
-   * Stamps and syncs the file. File systems may store times in milliseconds and reuse inode numbers. So the part below a
-   * millisecond is random: two puts within one millisecond must not have the same etag.
+   * Stamps and syncs the file. Two puts within one millisecond must not have the same etag, so the microseconds are counted,
+   * from a random number on. Never 0, which is what file systems leave that store milliseconds. In the middle of a microsecond,
+   * because what Node.js passes on has no nanoseconds.
    */
   async #seal(handle: FileHandle): Promise<Pick<StagedObject, 'size' | 'etag' | 'modified'>> {
-    const seconds = (this.#clock.now() + randomInt(1, 999_000) / 1e6) / 1000;
+    const micros = 1 + (this.#puts++ % 999);
+    const seconds = (this.#clock.now() + (micros + 0.5) / 1000) / 1000;
     await handle.utimes(seconds, seconds);
     await handle.sync();
     const stats = await handle.stat({ bigint: true });

@@ -27,6 +27,7 @@ import type { ChangeJournal, JournalEntry, PendingEntry } from '../events/postgr
 import { DirectoryReader, demandFolder, objectPath, storeFault } from './directory-store-reader.ts';
 import { endSources, type StagedObject, Staging } from './directory-store-staging.ts';
 import { ObjectTree } from './directory-store-tree.ts';
+import type { WriteHold } from './write-hold.ts';
 
 interface DirectoryStoreOptions {
   /** Created if missing. Its subfolders `objects` and `staging` must be on one file system. */
@@ -36,6 +37,8 @@ interface DirectoryStoreOptions {
   readonly announces?: (change: ObjectChange) => boolean;
   /** Objects that their caller hands over are not announced. Only if no broker carries the changes. */
   readonly honorsHandOver?: boolean;
+  /** Changes wait while it is held. */
+  readonly hold?: Pick<WriteHold, 'enter'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -115,6 +118,7 @@ export class DirectoryStore extends DirectoryReader implements ObjectStore {
   }
 
   async discard(keys: readonly string[], signal: AbortSignal): Promise<void> {
+    using _ = await this.#options.hold?.enter(signal);
     const gone = new Set<string>();
     try {
       try {
@@ -162,7 +166,8 @@ export class DirectoryStore extends DirectoryReader implements ObjectStore {
     alsoDurable: readonly string[],
     signal: AbortSignal,
   ): Promise<void> {
-    const { honorsHandOver = false } = this.#options;
+    const { honorsHandOver = false, hold } = this.#options;
+    using _ = await hold?.enter(signal);
     const folders = new Set(alsoDurable.map((key) => this.#folderOf(key)));
     const changes = objects.flatMap(({ key, options }, i): readonly JournalEntry[] =>
       honorsHandOver && options?.handedOver ? [] : [{ change: { kind: 'created', key }, etag: staged[i]?.etag }],
@@ -180,7 +185,7 @@ export class DirectoryStore extends DirectoryReader implements ObjectStore {
     } catch (error) {
       // Whether what was moved lasts is decided when it is settled.
       this.#untold.push(...entries.filter(isOneOf(moved)));
-      await this.#tell([], entries.filter(isNotOneOf(moved))).catch((cause: unknown) => this.#logUntold(cause));
+      await this.#tell([], entries.filter(isOneOf(moved, false))).catch((cause: unknown) => this.#logUntold(cause));
       throw error;
     }
     await this.#tell(entries, []);
@@ -192,6 +197,7 @@ export class DirectoryStore extends DirectoryReader implements ObjectStore {
     signal: AbortSignal,
   ): Promise<void> {
     signal.throwIfAborted();
+    using _ = await this.#options.hold?.enter(signal);
     const present: string[] = [];
     const found: JournalEntry[] = [];
     for (const key of keys) {
@@ -211,12 +217,12 @@ export class DirectoryStore extends DirectoryReader implements ObjectStore {
         for (const folder of await this.#prune(gone)) await this.#tree.sync(folder);
       }
     } catch (error) {
-      await this.#tell(entries.filter(isOneOf(gone)), entries.filter(isNotOneOf(gone))).catch((cause: unknown) =>
+      await this.#tell(entries.filter(isOneOf(gone)), entries.filter(isOneOf(gone, false))).catch((cause: unknown) =>
         this.#logUntold(cause),
       );
       throw storeFault(error, 'removing objects');
     }
-    await this.#tell(entries.filter(isOneOf(gone)), entries.filter(isNotOneOf(gone)));
+    await this.#tell(entries.filter(isOneOf(gone)), entries.filter(isOneOf(gone, false)));
   }
 
   /** @param gone gets the keys that were removed; one that was absent was removed by another process, which announces it */
@@ -257,13 +263,21 @@ export class DirectoryStore extends DirectoryReader implements ObjectStore {
       transient(`no response from the journal within ${TELL_MS} ms`),
     );
     try {
-      if (made.length > 0) await journal.release(made.map(idOf), limit.signal);
+      if (made.length > 0)
+        await journal.release(
+          made.map(({ id }) => id),
+          limit.signal,
+        );
     } catch (error) {
       this.#untold.push(...made, ...unmade);
       throw error;
     }
     try {
-      if (unmade.length > 0) await journal.drop(unmade.map(idOf), limit.signal);
+      if (unmade.length > 0)
+        await journal.drop(
+          unmade.map(({ id }) => id),
+          limit.signal,
+        );
     } catch (error) {
       this.#untold.push(...unmade);
       throw error;
@@ -287,14 +301,7 @@ export class DirectoryStore extends DirectoryReader implements ObjectStore {
   }
 }
 
-const idOf = (entry: PendingEntry): number => entry.id;
-
 const isOneOf =
-  (keys: ReadonlySet<string>) =>
+  (keys: ReadonlySet<string>, wanted = true) =>
   ({ change }: PendingEntry): boolean =>
-    keys.has(change.key);
-
-const isNotOneOf =
-  (keys: ReadonlySet<string>) =>
-  ({ change }: PendingEntry): boolean =>
-    !keys.has(change.key);
+    keys.has(change.key) === wanted;

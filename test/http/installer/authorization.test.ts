@@ -168,6 +168,8 @@ const TABLE: Readonly<Record<string, Rule>> = {
   listProblemCauses: ADMINS,
   retryProblems: ADMINS,
   discardProblems: ADMINS,
+  holdObjectStore: ADMINS,
+  releaseObjectStore: ADMINS,
 };
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -200,6 +202,7 @@ const SENT: Readonly<Record<string, (dataset: string) => Sent>> = {
   pause: () => json({}),
   retryProblems: () => json({ all: true }),
   discardProblems: () => json({ all: true, reason: 'r' }),
+  holdObjectStore: () => json({ seconds: 1 }),
   cancelJob: () => json({}),
   purgeDataset: (dataset) => ({ headers: JSON_TYPE, body: `{"userId":${owner},"datasetId":"${dataset}"}` }),
 };

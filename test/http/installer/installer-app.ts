@@ -78,7 +78,13 @@ export interface AppOptions {
   readonly instance?: number;
   /** Default: none. */
   readonly cors?: readonly string[];
+  readonly storeHold?: InstallerOptions['storeHold'];
 }
+
+const NEVER_BUSY: InstallerOptions['storeHold'] = {
+  hold: async (ms) => new Date(Date.now() + ms),
+  release: () => true,
+};
 
 export interface App {
   readonly url: string;
@@ -143,6 +149,7 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
   const routes = installerRoutes({
     store: new CountedStore(store, kept, { quotaBytes, clock: systemClock, log: silentLogger() }),
     uncountedStore: store,
+    storeHold: 'storeHold' in options ? options.storeHold : NEVER_BUSY,
     kept,
     uploads,
     resumable,

@@ -297,6 +297,26 @@ t.test('every put has an etag of its own, by which settling knows it', async (t)
   t.equal(etags.size, 8);
 });
 
+t.test('a copy that keeps the time of a file keeps the etag of the object', async (t) => {
+  const { store, path } = await setup(t);
+  const put = await store.put('1/a/x', Buffer.from('same'), {}, signal);
+  const file = store.localFile('1/a/x');
+  const { mtimeNs } = await stat(file, { bigint: true });
+  await rename(file, join(path, 'old'));
+  await writeFile(file, 'same');
+  // In the middle of the microsecond, as a restored backup has it: a number of seconds has no room for nanoseconds.
+  const seconds = Number(mtimeNs / 1_000n) / 1e6 + 5e-7;
+  await utimes(file, seconds, seconds);
+  t.strictSame(await store.head('1/a/x', signal), put);
+  // A file system without microseconds cannot tell two puts by their times.
+  const whole = Math.trunc(seconds);
+  await utimes(file, whole, whole);
+  await utimes(join(path, 'old'), whole, whole);
+  const copied = await store.head('1/a/x', signal);
+  await rename(join(path, 'old'), file);
+  t.not((await store.head('1/a/x', signal))?.etag, copied?.etag);
+});
+
 t.test('a local file is moved in, and comes back when the put fails', async (t) => {
   const { store, journal, path } = await setup(t);
   const file = join(path, 'scratch-file');
