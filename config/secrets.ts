@@ -200,3 +200,20 @@ export function holdsLiteralSecret(
     holdsLiteralSecret(childOf(schema, value, step), valueAt(value, [step]), origins, [...path, step]),
   );
 }
+
+/** The texts that {@link hideSecrets} hides. */
+export function secretsIn(schema: SchemaNode | undefined, value: unknown, byName = false): readonly string[] {
+  if (schema?.writeOnly || byName) return textsOf(value);
+  if (Array.isArray(value)) return value.flatMap((item, i) => secretsIn(schema && childOf(schema, value, i), item));
+  if (!isMap(value)) return [];
+  return Object.entries(value).flatMap(([key, item]) => {
+    const child = schema && childOf(schema, value, key);
+    return secretsIn(child, item, !child && typeof item === 'string' && SECRET_NAME.test(key));
+  });
+}
+
+function textsOf(value: unknown): readonly string[] {
+  if (typeof value === 'string' || typeof value === 'number') return [String(value)];
+  if (Array.isArray(value)) return value.flatMap(textsOf);
+  return isMap(value) ? Object.values(value).flatMap(textsOf) : [];
+}

@@ -21,7 +21,7 @@ const LOSSY = [
 /** By file: in how many lines, and why it loses nothing. */
 const NO_LOSS: Readonly<Record<string, readonly [lines: number, why: string]>> = {
   'engine/runtime/program-files.ts': [2, 'files of the program itself'],
-  'engine/archive/tar-writer.ts': [9, 'written: ASCII fields of a header'],
+  'engine/archive/tar-writer.ts': [10, 'written: ASCII fields of a header'],
   'engine/archive/tar-entries.ts': [5, 'numbers, keys and the magic of a record; names stay bytes'],
   'engine/adapters/blast/blast-database.ts': [1, 'alias files of BLAST: names of databases, looked for and reported'],
   'engine/adapters/scripts/child-process-run.ts': [
@@ -60,6 +60,11 @@ const NO_LOSS: Readonly<Record<string, readonly [lines: number, why: string]>> =
   'actors/plugin-host/install-folder.ts': [1, 'the name of a plugin, written by us'],
   'actors/plugin-host/workspace.ts': [2, 'names as Latin-1 on their way to the strict decoder'],
   'bin/compose/access-database.ts': [1, 'a file of the operator, who reads what is imported'],
+  'bin/cli/backup/backup-entry.ts': [1, 'numbers of a tar; paths take the strict way'],
+  'bin/cli/backup/backup-head.ts': [1, 'the version of PostgreSQL'],
+  'bin/cli/support-bundle/bundle-parts.ts': [1, 'facts in /etc, /proc and /sys'],
+  'bin/commands/backup.ts': [2, 'a port and a password that we wrote'],
+  'bin/commands/support-bundle.ts': [1, 'a password that we wrote'],
   'bin/commands/up.ts': [2, 'a port and a password that we wrote'],
   'bin/cli/client/transfer.ts': [1, 'a file of whoever runs the command, sent to a service that checks it'],
   'bin/compose/data-dir.ts': [1, 'addresses that we wrote'],

@@ -4,6 +4,7 @@
 import type { CommandEntry, CommandGroup, CommandSpec } from './command.ts';
 import { COMPLETION, HELP, VERSION } from './tree/about.ts';
 import { AUDIT, HISTORY, JOBS, LOG_LEVEL, PRUNE, RECONCILE, RELOAD, TOP } from './tree/administration.ts';
+import { BACKUP, RESTORE, SUPPORT_BUNDLE } from './tree/backups.ts';
 import { DATASETS, UPLOAD, WATCH } from './tree/datasets.ts';
 import { ACCESS, CONFIG_GROUP, DOCTOR, MIGRATE, MIGRATE_TARGET, QUERY, TOKEN } from './tree/machine.ts';
 import { CANCEL, PAUSE, RESUME } from './tree/pauses.ts';
@@ -36,6 +37,9 @@ export const SECTIONS: readonly CommandSection[] = [
       reload: RELOAD,
       'log-level': LOG_LEVEL,
       audit: AUDIT,
+      backup: BACKUP,
+      restore: RESTORE,
+      'support-bundle': SUPPORT_BUNDLE,
     },
   },
   {

@@ -8,19 +8,24 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { enableCompileCache } from 'node:module';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../../engine/adapters/embedded-postgres/embedded-postgres.ts';
 import { aborted, Failure } from '../../engine/runtime/failure.ts';
-import { writeWhole } from '../../engine/runtime/files.ts';
+import { exists, writeWhole } from '../../engine/runtime/files.ts';
 import { createLogger, LogThreshold } from '../../engine/runtime/log.ts';
 import { bundled } from '../../engine/runtime/program-files.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { implement, wholeNumber } from '../cli/arguments.ts';
 import { type Command, EXIT, UsageError } from '../cli/command.ts';
 import { UP } from '../cli/tree/servers.ts';
-import { type DataDir, dataDir, defaultDataPath, removeEndpoints, takeDataDir } from '../compose/data-dir.ts';
-
-/** The superuser of the embedded server; only this program uses it. */
-const SUPERUSER_FILE = 'postgres.password';
+import {
+  type DataDir,
+  dataDir,
+  defaultDataPath,
+  RESTORING,
+  removeEndpoints,
+  takeDataDir,
+} from '../compose/data-dir.ts';
 
 export const up: Command = implement(UP, async ({ values }, io) => {
   if (values.exit && !values.demo) throw new UsageError('--exit requires --demo');
@@ -29,6 +34,11 @@ export const up: Command = implement(UP, async ({ values }, io) => {
 
   const dir = dataDir(values.data ?? defaultDataPath(process.getuid?.()));
   await using _taken = await takeDataDir(dir);
+  if (await exists(join(dir.path, RESTORING)))
+    throw new Failure(
+      'rejected',
+      `${dir.path} is incomplete: 'longshore restore' was interrupted; run it again with --force`,
+    );
   await removeEndpoints(dir); // left by an `up` that was killed
   const threshold = new LogThreshold('info');
   const log = createLogger({ level: threshold, to: { file: dir.log } });
@@ -75,7 +85,7 @@ async function postgresPort(dir: DataDir): Promise<number> {
 }
 
 async function superuserPassword(dir: DataDir): Promise<string> {
-  const file = `${dir.path}/${SUPERUSER_FILE}`;
+  const { postgresPassword: file } = dir;
   if (!existsSync(file)) await writeWhole(file, randomBytes(24).toString('base64url'), 0o600);
   return (await readFile(file, 'utf8')).trim();
 }

@@ -15,6 +15,8 @@ export interface DataDir {
   readonly tokenPublicKey: string;
   /** Port of the embedded PostgreSQL, chosen at each start; the configuration refers to it. */
   readonly postgresPort: string;
+  /** Of the superuser of the embedded PostgreSQL; only this program uses it. */
+  readonly postgresPassword: string;
   readonly objects: string;
   /** Input of reports, and the databases that were searched. */
   readonly queryJobs: string;
@@ -30,9 +32,14 @@ export interface DataDir {
   readonly scratch: string;
   readonly scripts: string;
   readonly log: string;
+  /** Of the embedded PostgreSQL. */
+  readonly postgresLog: string;
   /** Compile cache of the scripts, so that each start is fast. Only the owner can write it, because it is executed. */
   readonly compiled: string;
 }
+
+/** What `longshore restore` has not moved to its place yet. While it is there, the directory is incomplete. */
+export const RESTORING = 'restore-partial';
 
 /** The contents of `endpoints.json`, for clients of `up`; base URLs without trailing slash. */
 export interface Endpoints {
@@ -63,6 +70,7 @@ export function dataDir(path: string): DataDir {
     tokenKey: at('token-key.pem'),
     tokenPublicKey: at('token-key.pub.pem'),
     postgresPort: at('postgres.port'),
+    postgresPassword: at('postgres.password'),
     objects: at('objects'),
     queryJobs: at('query-jobs'),
     blastDb: at('blast'),
@@ -74,25 +82,26 @@ export function dataDir(path: string): DataDir {
     scratch: at('scratch'),
     scripts: at('scripts'),
     log: at('longshore.log'),
+    postgresLog: at('postgres.log'),
     compiled: at('compiled'),
   };
 }
 
 /**
  * Creates the directory if necessary and locks it for this process until disposed. As root, others may traverse it (not list
- * it), because PostgreSQL runs below it as nobody. A second `up` on the same directory fails.
+ * it), because PostgreSQL runs below it as nobody. A second `up` on the same directory fails, and so does a second backup.
  */
-export async function takeDataDir(dir: DataDir): Promise<AsyncDisposable> {
+export async function takeDataDir(dir: DataDir, use: 'up' | 'backup' = 'up'): Promise<AsyncDisposable> {
   await mkdir(dir.path, { recursive: true, mode: 0o711 });
   if (process.getuid?.() === 0) await chmod(dir.path, 0o711);
   const { dev, ino } = await stat(dir.path);
   // An abstract socket name disappears with its process, however it ends.
   const guard = createServer();
-  guard.listen(`\0longshore-${dev}-${ino}`);
+  guard.listen(`\0longshore-${use === 'up' ? '' : `${use}-`}${dev}-${ino}`);
   try {
     await once(guard, 'listening');
   } catch (cause) {
-    throw new Failure('rejected', `another 'longshore up' is running on ${dir.path}`, { cause });
+    throw new Failure('rejected', `another 'longshore ${use}' is running on ${dir.path}`, { cause });
   }
   guard.unref();
   return {

@@ -72,13 +72,35 @@ async function* inBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
 export function tarHeader({ path, size, modified }: TarFile): Buffer {
   const names = splitName(path);
   if (names) return header({ ...names, size, modified, type: '0' });
-  const pax = paxPath(path);
+  const pax = paxLine('path', path);
   const name = { name: 'PaxHeader', prefix: '', modified };
   return Buffer.concat([
     header({ ...name, size: pax.length, type: 'x' }),
     pax,
     Buffer.alloc(padding(pax.length)),
     header({ ...name, size, type: '0' }),
+  ]);
+}
+
+export interface AnyTarEntry extends TarFile {
+  readonly type: 'file' | 'folder' | 'link';
+  /** Permissions. */
+  readonly mode: number;
+  /** Values of a pax header, in addition to the path: they take precedence over what the record has room for. */
+  readonly pax: Readonly<Record<string, string>>;
+}
+
+const TYPES = { file: '0', link: '2', folder: '5' } as const;
+
+/** A pax header, its content, and the record of an entry of any type. */
+export function anyTarHeader({ path, size, modified, type, mode, pax: values }: AnyTarEntry): Buffer {
+  const pax = Buffer.concat(Object.entries({ path, ...values }).map(([key, value]) => paxLine(key, value)));
+  const name = { name: 'PaxHeader', prefix: '', modified };
+  return Buffer.concat([
+    header({ ...name, size: pax.length, type: 'x' }),
+    pax,
+    Buffer.alloc(padding(pax.length)),
+    header({ ...name, size, type: TYPES[type], mode }),
   ]);
 }
 
@@ -91,9 +113,9 @@ function splitName(path: string): { readonly name: string; readonly prefix: stri
   return { name: path.slice(slash + 1), prefix: path.slice(0, slash) };
 }
 
-/** `LENGTH path=PATH\n`, where the length includes its own digits. */
-function paxPath(path: string): Buffer {
-  const rest = ` path=${path}\n`;
+/** `LENGTH KEY=VALUE\n`, where the length includes its own digits. */
+function paxLine(key: string, value: string): Buffer {
+  const rest = ` ${key}=${value}\n`;
   const bytes = Buffer.byteLength(rest);
   let length = bytes + String(bytes).length;
   if (String(length).length > String(bytes).length) length++;
@@ -105,11 +127,13 @@ function header(file: {
   readonly prefix: string;
   readonly size: number;
   readonly modified: Date;
-  readonly type: '0' | 'x';
+  readonly type: '0' | '2' | '5' | 'x';
+  readonly mode?: number;
 }): Buffer {
   const record = Buffer.alloc(RECORD_BYTES);
   record.write(file.name, 0, 'latin1');
-  record.write('000644 \0' + '000000 \0' + '000000 \0', 100, 'latin1');
+  record.write(`${octal(file.mode ?? 0o644, 6)} \0`, 100, 'latin1');
+  record.write('000000 \0' + '000000 \0', 108, 'latin1');
   writeSize(record, file.size);
   record.write(`${octal(Math.trunc(file.modified.getTime() / 1000) | 0, 11)} `, 136, 'latin1');
   record.write(file.type, 156, 'latin1');

@@ -13,6 +13,7 @@ import { freePortBase, longshore, ROOT, tempDir, up } from '../support/longshore
 import { freePort } from '../support/ports.ts';
 
 const dir = await tempDir(t);
+const other = await tempDir(t);
 const app = await up(t, dir, ['--port-base', String(await freePortBase())]);
 const genes = join(dir, 'genes.txt');
 await writeFile(genes, geneList(20));
@@ -61,6 +62,12 @@ t.test('every command that answers prints JSON, one document or one per line, an
     reload: [data],
     'log-level': [data, ['info', ...data]],
     'audit export': [data],
+    backup: [
+      [join(other, 'backup.tar'), ...data],
+      ['--verify', join(other, 'backup.tar')],
+    ],
+    restore: [[join(other, 'backup.tar'), '--data', join(other, 'data')]],
+    'support-bundle': [[join(other, 'bundle.tar.gz'), ...data]],
     'access import': [[join(ROOT, 'config', 'samples', 'access-studies.yaml'), ...data]],
     'access mail': [data],
     'access retry-mails': [data],

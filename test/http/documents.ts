@@ -22,7 +22,7 @@ const ops = opsRoutes({
   threads: () => 1,
   version: '1',
   checks: [],
-  ready: () => true,
+  unready: async () => undefined,
   metrics: { text: async () => '', contentType: 'text/plain' },
   clock: systemClock,
 });

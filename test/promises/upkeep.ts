@@ -148,6 +148,55 @@ export const UPKEEP: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'backup-instant',
+    promise: 'A backup that is made under load is the state of one instant, and comes back as such.',
+    heldBy: [
+      {
+        file: 'test/e2e/backup.test.ts',
+        test: 'a backup under load, a lost data directory, a restore: the state of one instant',
+      },
+      {
+        file: 'test/engine/adapters/directory/write-hold.test.ts',
+        test: 'while it is held, objects are read, and every change waits until it is released',
+      },
+    ],
+  },
+  {
+    id: 'backup-killed',
+    promise: 'A backup that is killed, or whose server is, holds up nobody and leaves nothing.',
+    heldBy: [
+      {
+        file: 'test/e2e/backup.test.ts',
+        test: 'a backup that is killed, and one whose server is killed, hold up nobody and leave nothing',
+      },
+      { file: 'test/bin/cli/backup/quiet-server.test.ts', test: 'the pauses of a backup that died end by themselves' },
+    ],
+  },
+  {
+    id: 'backup-damaged',
+    promise: 'A damaged or incomplete backup is refused, and nothing is changed then.',
+    heldBy: [
+      {
+        file: 'test/bin/cli/backup/backup-file.test.ts',
+        test: 'a backup is found damaged wherever a byte of it is changed, or it ends',
+      },
+      {
+        file: 'test/e2e/backup.test.ts',
+        test: 'a backup that is killed, and one whose server is killed, hold up nobody and leave nothing',
+      },
+    ],
+  },
+  {
+    id: 'support-bundle',
+    promise: 'A support bundle has no secret, whatever it collects.',
+    heldBy: [
+      {
+        file: 'test/bin/cli/support-bundle/support-bundle.test.ts',
+        test: 'no secret of a configuration is in a bundle, wherever it was logged, and while nothing runs',
+      },
+    ],
+  },
+  {
     id: 'backup',
     promise: 'A backup made and restored as described brings everything back.',
     heldBy: [

@@ -47,6 +47,19 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     ],
   },
   {
+    name: 'e2e backup',
+    run: e2e('backup'),
+    seconds: 75,
+    touchedBy: [
+      'bin/cli/backup/',
+      'bin/commands/backup.ts',
+      'bin/compose/data-dir.ts',
+      'engine/adapters/directory/',
+      'engine/adapters/embedded-postgres/',
+      'http/installer/admin/store-hold.ts',
+    ],
+  },
+  {
     name: 'e2e datasets',
     run: e2e('create-faults', 'edits-at-once', 'files', 'revise', 'revisions', 'upload-by-url'),
     seconds: 75,

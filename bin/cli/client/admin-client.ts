@@ -187,6 +187,7 @@ export interface PruneRun extends ReportedRun {
 const RECONCILE = '/admin/rpc/datasets/reconcile';
 const PRUNE = '/admin/rpc/datasets/prune';
 const RELOAD = '/admin/rpc/config/reload';
+const STORE_HOLD = '/admin/rpc/object-store/hold';
 const LOG_LEVEL = '/admin/rpc/log/level';
 
 export class AdminClient {
@@ -261,6 +262,32 @@ export class AdminClient {
 
   async resume(place: PausePlace, signal: AbortSignal): Promise<void> {
     await this.#call('DELETE', pausePath(place), signal);
+  }
+
+  health(signal: AbortSignal): Promise<unknown> {
+    return this.#call('GET', '/health', signal);
+  }
+
+  /** In the format of Prometheus. */
+  async metrics(signal: AbortSignal): Promise<string> {
+    const { server, adminToken } = this.#options;
+    const headers = { 'admin-token': adminToken };
+    return (await callApi({ server, path: '/metrics', headers }, withDeadline(signal))).text();
+  }
+
+  /** Names of the lanes that the process that answers keeps from claiming. */
+  async pausedLanes(signal: AbortSignal): Promise<readonly string[]> {
+    const { paused = [] } = (await this.health(signal)) as { paused?: readonly PausePlace[] };
+    return paused.filter(({ kind }) => kind === 'lane').map(({ name }) => name);
+  }
+
+  async holdStore(seconds: number, signal: AbortSignal): Promise<void> {
+    // The server answers once changes that had begun have ended.
+    await this.#call('POST', STORE_HOLD, signal, { seconds });
+  }
+
+  async releaseStore(signal: AbortSignal): Promise<{ readonly held: boolean }> {
+    return (await this.#call('DELETE', STORE_HOLD, signal)) as { held: boolean };
   }
 
   /** Resolves with the server's response once a full run has started. */

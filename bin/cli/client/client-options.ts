@@ -1,6 +1,7 @@
 // The options of every client command, and the client they create: `--server URL --token T`, or `--data DIR` of a running
 // `longshore up`, whose token key only its operator can read. Without either, LONGSHORE_SERVER names the server.
 
+import type { Configuration } from '../../../config/configuration.ts';
 import { dataDir, defaultDataPath, readEndpoints } from '../../compose/data-dir.ts';
 import { type CommandIo, UsageError } from '../command.ts';
 import { AdminClient } from './admin-client.ts';
@@ -33,6 +34,13 @@ export async function openClient(values: ClientValues, io: Pick<CommandIo, 'env'
 async function tokenOf(dir: ReturnType<typeof dataDir>, user: string): Promise<string> {
   const { localToken } = await import('../local-token.ts');
   return localToken(dir, { user, guest: false });
+}
+
+/** Where a server on this machine with this configuration serves administrators. */
+export function adminUrlOf({ http, ports }: Configuration['containerCore']): string {
+  const { bindHost, port } = http.adminListener ?? { bindHost: http.bindHost, port: ports.installer };
+  const host = ['0.0.0.0', '::'].includes(bindHost) ? '127.0.0.1' : bindHost;
+  return `${http.tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 interface AdminValues {

@@ -121,11 +121,7 @@ export class DirectoryStore extends DirectoryReader implements ObjectStore {
     using _ = await this.#options.hold?.enter(signal);
     const gone = new Set<string>();
     try {
-      try {
-        await this.#unlink(new Set(keys), gone, signal);
-      } finally {
-        await this.#prune(gone);
-      }
+      await this.#unlink(new Set(keys), gone, signal).finally(() => this.#prune(gone));
     } catch (error) {
       throw storeFault(error, 'removing objects');
     }
@@ -263,21 +259,13 @@ export class DirectoryStore extends DirectoryReader implements ObjectStore {
       transient(`no response from the journal within ${TELL_MS} ms`),
     );
     try {
-      if (made.length > 0)
-        await journal.release(
-          made.map(({ id }) => id),
-          limit.signal,
-        );
+      if (made.length > 0) await journal.release(made.map(idOf), limit.signal);
     } catch (error) {
       this.#untold.push(...made, ...unmade);
       throw error;
     }
     try {
-      if (unmade.length > 0)
-        await journal.drop(
-          unmade.map(({ id }) => id),
-          limit.signal,
-        );
+      if (unmade.length > 0) await journal.drop(unmade.map(idOf), limit.signal);
     } catch (error) {
       this.#untold.push(...unmade);
       throw error;
@@ -300,6 +288,8 @@ export class DirectoryStore extends DirectoryReader implements ObjectStore {
     return change.kind === 'removed' ? current === undefined : current?.etag === etag;
   }
 }
+
+const idOf = (entry: PendingEntry): number => entry.id;
 
 const isOneOf =
   (keys: ReadonlySet<string>, wanted = true) =>

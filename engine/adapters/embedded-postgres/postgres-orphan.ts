@@ -67,7 +67,7 @@ function send(pid: number, signalName: NodeJS.Signals): void {
 }
 
 /** Processes of PostgreSQL that live and whose working directory is this data directory; not the shell of somebody who looks around. */
-async function serversOf(data: string): Promise<readonly number[]> {
+export async function serversOf(data: string): Promise<readonly number[]> {
   const { dev, ino } = await stat(data);
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const serves = async (pid: string): Promise<boolean> => {

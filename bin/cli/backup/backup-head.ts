@@ -1,0 +1,90 @@
+// What a backup says of itself: at its begin what is needed to decide whether this program can restore it, at its end the instant.
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  accessMigrations,
+  cacheMigrations,
+  controlMigrations,
+  reportMigrations,
+} from '../../../engine/adapters/migrations/migrations.ts';
+import { isObject } from '../../../engine/model/json.ts';
+import { rejected } from '../../../engine/runtime/failure.ts';
+import type { DataDir } from '../../compose/data-dir.ts';
+import { VERSION } from '../version.ts';
+
+/** The first entry. */
+export const HEAD = 'longshore-backup.json';
+/** The last entry before the manifest. */
+export const INSTANT = 'longshore-instant.json';
+/** Of what a backup contains, and how. A program restores its own and older ones. */
+const FORMAT = 1;
+
+export interface BackupHead {
+  readonly format: number;
+  readonly version: string;
+  /** Where it was; the configuration in it names paths below it. */
+  readonly dataDirectory: string;
+  /** Major version of the PostgreSQL server, whose programs are needed. */
+  readonly postgres: number | undefined;
+  /** The newest migration that the program knew, by schema. */
+  readonly migrations: Readonly<Record<string, number>>;
+}
+
+export interface BackupEnd {
+  readonly instant: string;
+  readonly notIncluded: readonly string[];
+}
+
+export async function headOf(dir: DataDir): Promise<BackupHead> {
+  const text = await readFile(join(dir.path, 'postgres', 'PG_VERSION'), 'utf8').catch(() => '');
+  const major = Number.parseInt(text, 10);
+  return {
+    ...{ format: FORMAT, version: VERSION, dataDirectory: dir.path },
+    postgres: Number.isNaN(major) ? undefined : major,
+    migrations: await knownMigrations(),
+  };
+}
+
+/** Throws `rejected` for a backup of a newer program. */
+export async function checkHead(file: string, text: string): Promise<BackupHead> {
+  const head = parsed(text);
+  if (!isHead(head)) throw rejected(`${file} is not a backup of Longshore`);
+  const known = await knownMigrations();
+  const newer = Object.entries(head.migrations).find(([schema, number]) => number > (known[schema] ?? 0));
+  if (head.format <= FORMAT && !newer) return head;
+  const why = newer ? `schema ${newer[0]} has migration ${newer[1]}` : `format ${head.format}`;
+  throw rejected(`${file} was made by a newer program, version ${head.version} (${why}); this one is ${VERSION}`);
+}
+
+export function endOf(text: string): BackupEnd {
+  return parsed(text) as BackupEnd;
+}
+
+const isHead = (value: unknown): value is BackupHead =>
+  isObject(value) &&
+  'format' in value &&
+  typeof value.format === 'number' &&
+  'version' in value &&
+  'migrations' in value &&
+  isObject(value.migrations) &&
+  'dataDirectory' in value &&
+  typeof value.dataDirectory === 'string';
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function knownMigrations(): Promise<Record<string, number>> {
+  const [cache, control, report, access] = await Promise.all([
+    cacheMigrations(),
+    controlMigrations(),
+    reportMigrations(),
+    accessMigrations(),
+  ]);
+  return { cache: cache.length, control: control.length, report: report.length, access: access.length };
+}

@@ -1,0 +1,95 @@
+// Commands that keep a copy of an installation, and collect what somebody who helps needs to know of it.
+
+import { command } from '../command.ts';
+import { ADMIN_OPTIONS, DATA, JSON_OUTPUT, QUIET } from './shared-options.ts';
+
+export const BACKUP = command({
+  summary: "back up the data directory of 'longshore up' while it runs",
+  description: [
+    'Writes one file with databases, objects, installed files and configuration: the state of one instant, although everything ' +
+      'goes on meanwhile. Jobs that work on sites wait until the installed files are copied. Changes of the object store wait ' +
+      'for a moment, about a second for 100,000 objects.',
+    'The backup contains passwords and keys, so only its owner can read the file. A file is never replaced.',
+  ],
+  arguments: { file: { path: 'file', what: 'the backup, such as longshore.tar, or longshore.tar.gz to compress it' } },
+  options: {
+    data: DATA,
+    timeout: {
+      type: 'string',
+      value: 'DURATION',
+      default: '60s',
+      what: 'how long to wait for running jobs on sites; then they are named, and no backup is made',
+    },
+    verify: { type: 'boolean', what: 'make no backup, but read this one to its end and check every digest' },
+    json: JSON_OUTPUT,
+    quiet: QUIET,
+  },
+  examples: [
+    { run: 'backup /backup/longshore-monday.tar', what: 'backs up the default data directory' },
+    { run: 'backup --verify /backup/longshore-monday.tar', what: 'checks that it can be restored' },
+  ],
+  exitCodes: { 1: 'no backup was made; with --verify: it is damaged' },
+  load: async () => (await import('../../commands/backup.ts')).backup,
+});
+
+export const RESTORE = command({
+  summary: "restore a data directory of 'longshore up' from a backup",
+  description: [
+    'Unpacks the backup, checks every digest, and only then moves everything to its place. The next start of longshore up ' +
+      'repeats what was under way at the instant of the backup, and compares all datasets with the object store.',
+    'In another directory than before, the configuration is made to name paths in that one.',
+  ],
+  arguments: { file: { path: 'file', what: 'the backup' } },
+  options: {
+    data: DATA,
+    force: {
+      type: 'boolean',
+      what: 'move what is in the directory aside, into before-restore-TIME in the same directory',
+    },
+    json: JSON_OUTPUT,
+    quiet: QUIET,
+  },
+  examples: [{ run: 'restore /backup/longshore-monday.tar --force', what: "while 'longshore up' is stopped" }],
+  exitCodes: {
+    1: 'it was not restored: the backup is damaged or of a newer version, or the directory is in use or not empty',
+  },
+  load: async () => (await import('../../commands/backup.ts')).restore,
+});
+
+export const SUPPORT_BUNDLE = command({
+  summary: 'collect what somebody who helps needs to know, without secrets',
+  description: [
+    'Packs versions, facts of the machine, the configuration without secrets, the findings of doctor, health, metrics of the ' +
+      'last 24 hours, jobs, pauses, facts of the databases, and the end of the log. Works while the server is down: what cannot ' +
+      'be had is listed with its reason, also in the bundle.',
+    'Of users it has only ids. Names and contents of datasets are not in it, nor is anything that a message quotes. Nothing is ' +
+      'sent anywhere.',
+  ],
+  arguments: {
+    file: { optional: true, path: 'file', what: 'the bundle; default: longshore-support-TIME.tar.gz in this folder' },
+  },
+  options: {
+    config: {
+      type: 'string',
+      value: 'FILE',
+      path: 'file',
+      otherwise: 'the configuration in the data directory',
+      what: 'the configuration file, instead of --data; it says where the server is, too',
+    },
+    log: {
+      type: 'string',
+      value: 'FILE',
+      path: 'file',
+      otherwise: 'the log in the data directory',
+      what: "the log, where 'longshore serve' was told to write to a file",
+    },
+    lines: { type: 'string', value: 'N', default: '5000', what: 'how many lines of the log' },
+    ...ADMIN_OPTIONS,
+  },
+  examples: [
+    { run: 'support-bundle', what: "of 'longshore up' on this machine" },
+    { run: 'support-bundle --config longshore.yaml --log longshore.log', what: "of 'longshore serve' on this machine" },
+  ],
+  exitCodes: { 0: 'it was written, even if parts of it could not be had' },
+  load: async () => (await import('../../commands/support-bundle.ts')).supportBundle,
+});
