@@ -145,6 +145,8 @@ const TABLE: Readonly<Record<string, Rule>> = {
   reportFailedInstalls: ADMINS,
   reportObjects: ADMINS,
   readAudit: ADMINS,
+  // Nothing was tried with any dataset here.
+  readDatasetHistory: { any: ADMINS_ON_DATASETS.missing },
   uploadForUser: ADMINS,
   reportJobs: ADMINS,
   // There is no such job.
