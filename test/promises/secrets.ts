@@ -87,7 +87,7 @@ export const SECRETS: readonly PromiseRow[] = [
     promise: 'No message to the owner of a dataset or a job contains an internal address or path.',
     heldBy: [
       { file: 'test/actors/lanes/public-words.test.ts', test: 'no message of the … lane says where things are inside' },
-      { file: 'test/engine/runtime/failure.test.ts', test: 'where things are inside is not said' },
+      { file: 'test/engine/runtime/owner-text.test.ts', test: 'where things are inside is not said' },
     ],
   },
   {
