@@ -1,4 +1,4 @@
-// Rows of resumable uploads in the cache DB. Triggers count what they reserve (migrations/cache/0009-resumable-uploads.sql). A
+// Rows of resumable uploads in the cache DB. Triggers count what they reserve (migrations/cache/0011-resumable-uploads.sql). A
 // claim belongs to this process until it is released. When the process dies, the next claim gets it at once.
 
 import type { UploadId, UserId } from '../../model/ids.ts';
