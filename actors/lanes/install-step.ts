@@ -17,7 +17,6 @@
 // beginning of the metadata are one write on each side. A mark of metadata makes nothing due but the step itself, so the target
 // may have it before the cache.
 
-import type { ScriptEvidence } from '../../engine/model/script-evidence.ts';
 import type { InstallKind, InstallStatus } from '../../engine/model/status.ts';
 import type { Catalog, CatalogChange, InstallAttempt, ObjectVersion } from '../../engine/ports/catalog.ts';
 import type { ControlDocument, ControlMessage, InstallTarget } from '../../engine/ports/install-target.ts';
@@ -25,14 +24,13 @@ import type { ClaimedJob, JobFault } from '../../engine/ports/jobs.ts';
 import type { InstallReply } from '../../engine/ports/plugin-client.ts';
 import { evidenceOf, Failure, kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
-import { outcomeText, ownerText, scriptText } from '../../engine/runtime/owner-text.ts';
+import { outcomeText, ownerText } from '../../engine/runtime/owner-text.ts';
 import type { RetryPolicy } from '../../engine/runtime/retry.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { linesOf } from '../dataset/site-targets.ts';
 import { decideOutcome } from '../jobs/job-handler.ts';
 import { Paused } from '../pauses/paused-work.ts';
-import { pluginServerError } from '../plugins/plugin-breakers.ts';
-import { allMessages } from '../tasks/task-map.ts';
+import { type Answer, answerOf, faultOf } from './install-answer.ts';
 
 export interface StepPorts {
   readonly catalog: Catalog;
@@ -75,12 +73,6 @@ export type StepResult =
   | { readonly kind: 'over'; readonly status: InstallStatus; readonly fault?: JobFault | undefined }
   /** Not due before this time, in milliseconds since 1970. `why` is for operators. */
   | { readonly kind: 'waiting'; readonly untilMs: number; readonly why?: string };
-
-interface Answer {
-  readonly status: InstallStatus;
-  readonly messages: readonly string[];
-  readonly fault?: JobFault;
-}
 
 const RUNNING: Answer = { status: 'running', messages: [] };
 
@@ -256,39 +248,6 @@ async function close(
   const next = answer.status === 'complete' && step.next ? marksOf(step.next) : [];
   await ports.catalog.write(job.dataset, job.lease, [mirrorOf(step, answer), over, ...next], signal);
 }
-
-function answerOf(reply: InstallReply, step: Step): Answer {
-  switch (reply.kind) {
-    case 'success':
-      return { status: 'complete', messages: allMessages(reply.validation) };
-    case 'invalid':
-      return refused('failed-validation', allMessages(reply.validation), step);
-    case 'missing-dependency':
-      return refused('missing-dependency', reply.messages, step);
-    case 'script-error':
-      return {
-        status: 'failed-installation',
-        messages: [scriptText(reply, 'install')],
-        fault: faultOf('failed', step, reply.message, reply),
-      };
-    case 'server-error':
-      throw pluginServerError(step.plugin, reply.message);
-    default:
-      return reply satisfies never;
-  }
-}
-
-const refused = (status: InstallStatus, messages: readonly string[], step: Step): Answer => ({
-  ...{ status, messages },
-  fault: faultOf('invalid', step, messages.length > 0 ? messages.join('; ') : status),
-});
-
-const faultOf = (
-  kind: JobFault['kind'],
-  step: Step,
-  message: string,
-  { exitCode, output }: ScriptEvidence = {},
-): JobFault => ({ kind, message: `${step.kind} on ${step.target.id}: ${message}`, exitCode, output });
 
 const aboutStep = ({ dataset, eventId: event }: ClaimedJob, { target, plugin, kind }: Step) => ({
   ...{ dataset, event, target: target.id, plugin, kind },

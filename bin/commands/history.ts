@@ -1,7 +1,7 @@
 // `longshore history ID`: the life of a dataset, an entry per line, and below it the calls of plugins with what they printed.
 
 import { implement } from '../cli/arguments.ts';
-import type { ReportedCall, ReportedEntry } from '../cli/client/admin-client.ts';
+import type { ReportedCall, ReportedEntry } from '../cli/client/admin-reports.ts';
 import { openAdminClient } from '../cli/client/client-options.ts';
 import { type Command, EXIT, UsageError } from '../cli/command.ts';
 import { digits, jsonLine, oneLine, plainLines } from '../cli/terminal/text.ts';

@@ -2,7 +2,7 @@
 
 import { JOB_STATES } from '../../engine/ports/jobs.ts';
 import { implement } from '../cli/arguments.ts';
-import type { JobsReport, ReportedJob } from '../cli/client/admin-client.ts';
+import type { JobsReport, ReportedJob } from '../cli/client/admin-reports.ts';
 import { openAdminClient } from '../cli/client/client-options.ts';
 import { type Command, type CommandIo, EXIT, UsageError } from '../cli/command.ts';
 import { table } from '../cli/terminal/table.ts';

@@ -4,7 +4,7 @@ import type { PauseKind } from '../../engine/ports/pauses.ts';
 import { parseDuration } from '../../engine/runtime/duration.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { implement } from '../cli/arguments.ts';
-import type { ReportedPause } from '../cli/client/admin-client.ts';
+import type { ReportedPause } from '../cli/client/admin-reports.ts';
 import { openAdminClient } from '../cli/client/client-options.ts';
 import { type Command, EXIT, UsageError } from '../cli/command.ts';
 import { table } from '../cli/terminal/table.ts';

@@ -4,7 +4,7 @@ import { parseDuration } from '../../engine/runtime/duration.ts';
 import { Failure } from '../../engine/runtime/failure.ts';
 import { type Clock, systemClock } from '../../engine/runtime/time.ts';
 import { implement } from '../cli/arguments.ts';
-import type { PruneRun, ReconcileRun, ReportedRun, ReportedRuns } from '../cli/client/admin-client.ts';
+import type { PruneRun, ReconcileRun, ReportedRun, ReportedRuns } from '../cli/client/admin-reports.ts';
 import { openAdminClient } from '../cli/client/client-options.ts';
 import { showProgress } from '../cli/client/transfer.ts';
 import { type Command, EXIT, UsageError } from '../cli/command.ts';

@@ -38,8 +38,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   readonly #turns = new Turns();
   readonly #traffic: LaneTraffic<Job, Outcome>;
   #workers: number;
-  /** Idle workers that are kept for jobs which come without a claim. */
-  #reserved = 0;
+  #reserved = 0; // Idle workers that are kept for jobs which come without a claim.
   #works = false;
   readonly #idle = new IdleWaits();
   #fault: { readonly error: unknown } | undefined;
@@ -287,8 +286,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   }
 
   #abandonWaiting(): void {
-    // Shortens a back-off delay that began before the stop.
-    this.#traffic.hurry(this.clock.now());
+    this.#traffic.hurry(this.clock.now()); // Shortens a back-off delay that began before the stop.
     this.#cancelled.clear();
     for (const { job } of [...this.#mailbox.drain(), ...takeDuplicates(this.#running.values())])
       this.#complete(job, this.#options.abandon(job));

@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { parse, stringify } from 'yaml';
-import type { ReportedEntry } from '../../bin/cli/client/admin-client.ts';
+import type { ReportedEntry } from '../../bin/cli/client/admin-reports.ts';
 import { geneList } from '../fixtures/datasets.ts';
 import { freePortBase, longshore, tempDir, up } from '../support/longshore.ts';
 

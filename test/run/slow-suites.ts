@@ -47,6 +47,20 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     ],
   },
   {
+    name: 'e2e failures',
+    run: e2e('history', 'problems', 'true-signals'),
+    seconds: 120,
+    touchedBy: [
+      'actors/jobs/',
+      'actors/daemons/second-chance',
+      'engine/adapters/jobs/',
+      'engine/runtime/owner-text',
+      'http/installer/admin/',
+      'bin/commands/problems',
+      'bin/commands/history',
+    ],
+  },
+  {
     name: 'e2e backup',
     run: e2e('backup'),
     seconds: 75,
@@ -168,7 +182,7 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
   },
   {
     name: 's3',
-    run: stack('s3', 's3-faults', 's3-memory', 's3-notifications', 's3-objects'),
+    run: stack('s3', 's3-faults', 's3-memory', 's3-notifications', 's3-objects', 's3-upload-bytes'),
     seconds: 90,
     touchedBy: ['engine/adapters/s3/', 'engine/ports/object-store', 'test/conformance/object-store'],
   },

@@ -1,6 +1,6 @@
 // Combines two readings of a server: its state, and its rates between the readings.
 
-import type { ReportedJob } from '../client/admin-client.ts';
+import type { ReportedJob } from '../client/admin-reports.ts';
 import type { ScreenLine } from '../terminal/screen.ts';
 import { sparkline } from '../terminal/sparkline.ts';
 import { type Column, displayWidth, tableLines } from '../terminal/table.ts';

@@ -2,7 +2,8 @@
 
 import type { Clock } from '../../../engine/runtime/time.ts';
 import type { DependencyHealth } from '../../../http/kernel/pipeline/ops.ts';
-import { AdminClient, type ReportedHistory, type ReportedJob } from '../client/admin-client.ts';
+import { AdminClient } from '../client/admin-client.ts';
+import type { ReportedHistory, ReportedJob } from '../client/admin-reports.ts';
 import { bodyOf, callApi, withDeadline } from '../client/api-call.ts';
 import { ApiError } from '../command.ts';
 

@@ -4,6 +4,20 @@ import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { UserId } from '../../../engine/model/ids.ts';
 import { tooMany } from '../../kernel/pipeline/errors.ts';
+import type { SmallUploads } from './small-files.ts';
+
+export interface UploadLimits {
+  /** Bytes of one upload. */
+  readonly maxUploadBytes: number;
+  /** Bytes that one owner may keep. */
+  readonly quotaBytes: number;
+  /** Jobs of one owner that may wait. */
+  readonly waitingPerUser: number;
+  /** Content-Length of the request, when it has one. */
+  readonly announcedBytes: number | undefined;
+  /** Uploads that are packed before they are accepted. Default: none is. */
+  readonly small?: SmallUploads | undefined;
+}
 
 interface MeterLimits {
   /** Largest number of bytes of one upload. */

@@ -26,8 +26,8 @@ import { defect, kindOf } from '../../../engine/runtime/failure.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
 import { conflict, tooLarge, tooMany } from '../../kernel/pipeline/errors.ts';
-import { ownDocument, SmallFiles, type SmallUploads } from './small-files.ts';
-import { ByteMeter } from './upload-limits.ts';
+import { ownDocument, SmallFiles } from './small-files.ts';
+import { ByteMeter, type UploadLimits } from './upload-limits.ts';
 
 export interface UploadPorts {
   /** Counts nothing: what comes is counted by its reservation. */
@@ -36,19 +36,6 @@ export interface UploadPorts {
   readonly eventLog: Pick<EventLog, 'nextEventId'>;
   readonly clock: Clock;
   readonly log: Logger;
-}
-
-interface UploadLimits {
-  /** Bytes of one upload. */
-  readonly maxUploadBytes: number;
-  /** Bytes that one owner may keep. */
-  readonly quotaBytes: number;
-  /** Jobs of one owner that may wait. */
-  readonly waitingPerUser: number;
-  /** Content-Length of the request, when it has one. */
-  readonly announcedBytes: number | undefined;
-  /** Uploads that are packed before they are accepted. Default: none is. */
-  readonly small?: SmallUploads | undefined;
 }
 
 export interface ReceivedUpload {
@@ -254,10 +241,7 @@ export class UploadSession {
     return this.#others.reduce((sum, { size }) => sum + size, 0);
   }
 
-  /**
-   * For so many bytes of files: a step ahead when the quota has room for it, else exactly what is wanted. Answers what is
-   * reserved for files.
-   */
+  /** A step more than `wanted` if the quota has room for it, else exactly that. Returns what is reserved for files. */
   async #reserve(wanted: number, signal: AbortSignal): Promise<number> {
     const others = this.#othersBytes;
     if (wanted + others <= this.#reservedBytes) return this.#reservedBytes - others;
@@ -272,9 +256,8 @@ export class UploadSession {
   }
 
   /**
-   * After a commit whose outcome is unknown: decided by giving the row up, which fails if the commit happened. The row
-   * itself goes last, as always. When even that cannot be asked, nothing is removed: the row still says what there is to
-   * sweep.
+   * After a commit whose outcome is unknown: decided by giving the row up, which fails if the commit happened. If even that
+   * cannot be asked, nothing is removed: the row still says what there is to sweep.
    */
   async #wasAccepted(): Promise<boolean> {
     const { dataset, owner } = this.address;

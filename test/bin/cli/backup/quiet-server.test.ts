@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap';
 import { QuietServer } from '../../../../bin/cli/backup/quiet-server.ts';
-import type { AdminClient, ReportedPause } from '../../../../bin/cli/client/admin-client.ts';
+import type { AdminClient } from '../../../../bin/cli/client/admin-client.ts';
+import type { ReportedPause } from '../../../../bin/cli/client/admin-reports.ts';
 import { ApiError } from '../../../../bin/cli/command.ts';
 import type { PausePlace } from '../../../../engine/ports/pauses.ts';
 import { VirtualClock } from '../../../fakes/virtual-clock.ts';
