@@ -35,6 +35,11 @@ export const COMMAND_BLOCKS = {
   start: { page: README, has: 'npm start', by: 'test/e2e/readme.test.ts' },
   client: { page: README, has: 'longshore upload', by: 'test/e2e/readme.test.ts' },
   curl: { page: README, has: 'dataFile=@config', by: 'test/e2e/readme.test.ts' },
+  resumable: {
+    page: 'docs/resumable-uploads.md',
+    has: 'upload-offset',
+    by: 'test/http/installer/uploads/resumable-page.test.ts',
+  },
   handler: { page: SERVICES, has: '/job/my-first', by: 'test/e2e/readme.test.ts' },
   report: { page: SERVICES, has: 'makeblastdb', by: 'test/stack/report-readme.test.ts' },
   access: { page: SERVICES, has: '/dataset-end-users', by: 'test/e2e/access.test.ts' },

@@ -12,7 +12,7 @@ export interface ApiCall {
   readonly path: string;
   readonly method?: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: FormData | Blob | string;
+  readonly body?: FormData | AsyncIterable<Uint8Array> | string;
 }
 
 const CALL_MS = 30_000;
@@ -21,7 +21,8 @@ const CALL_MS = 30_000;
 export async function callApi({ server, path, ...init }: ApiCall, signal: AbortSignal): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(server + path, { ...init, signal });
+    // A body that is a stream has to say so.
+    response = await fetch(server + path, { ...init, duplex: 'half', signal });
   } catch (error) {
     if (signal.aborted) throw isTimeout(signal.reason) ? silent(server, error) : signal.reason;
     const cause = (error as { cause?: unknown }).cause ?? error;

@@ -6,11 +6,12 @@ import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { FormData, type Response } from 'undici';
-import { isObject, stringifyJson } from '../../../engine/model/json.ts';
+import { isObject, parseJson, stringifyJson } from '../../../engine/model/json.ts';
+import { decodeUtf8 } from '../../../engine/model/utf8.ts';
 import { Failure } from '../../../engine/runtime/failure.ts';
 import { systemClock } from '../../../engine/runtime/time.ts';
 import { type ApiCall, bodyOf, callApi, withDeadline } from './api-call.ts';
-import { CountedFile, RESUMABLE_FROM_BYTES, ResumableTransfer } from './resumable-transfer.ts';
+import { RESUMABLE_FROM_BYTES, ResumableTransfer } from './resumable-transfer.ts';
 
 interface ClientOptions {
   /** Base URL without trailing slash. */
@@ -168,7 +169,7 @@ async function isLarge({ files, url, stateDir }: UploadSource): Promise<boolean>
 /** Who calls, as the token says; a renewed token has the same subject. */
 function callerOf(token: string): string {
   try {
-    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+    const claims: unknown = parseJson(decodeUtf8(Buffer.from(token.split('.')[1] ?? '', 'base64url')) ?? '');
     return isObject(claims) ? String(claims.sub) : '';
   } catch {
     return '';
@@ -201,4 +202,26 @@ async function formOf(details: object, { files, url, sent = () => {} }: UploadSo
   if (url !== undefined) form.append('url', url);
   for (const file of files) form.append('dataFile', new CountedFile(await openAsBlob(file), basename(file), sent));
   return form;
+}
+
+/** A file to upload that reports how much of it was sent. Its size is known, so the request has a Content-Length. */
+class CountedFile extends File {
+  readonly #sent: (bytes: number) => void;
+
+  /** @param sent called with the length of each chunk when the connection takes it */
+  constructor(content: Blob, name: string, sent: (bytes: number) => void) {
+    super([content], name);
+    this.#sent = sent;
+  }
+
+  override stream(): ReturnType<File['stream']> {
+    const sent = this.#sent;
+    const count = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform(piece, controller) {
+        sent(piece.length);
+        controller.enqueue(piece);
+      },
+    });
+    return super.stream().pipeThrough(count);
+  }
 }

@@ -3,18 +3,19 @@
 // size and time of the last change. Connections that break are retried; each success resets the delays and the attempts.
 
 import { createHash } from 'node:crypto';
-import { openAsBlob } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { mkdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Response } from 'undici';
-import { isObject } from '../../../engine/model/json.ts';
+import { isObject, parseJson } from '../../../engine/model/json.ts';
+import { decodeUtf8 } from '../../../engine/model/utf8.ts';
 import { Failure } from '../../../engine/runtime/failure.ts';
 import { JoinedSignal } from '../../../engine/runtime/joined-signal.ts';
 import { Backoff, DELAYS } from '../../../engine/runtime/retry.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
 import { ApiError } from '../command.ts';
-import { type ApiCall, bodyOf, withDeadline } from './api-call.ts';
+import { type ApiCall, withDeadline } from './api-call.ts';
 
 /** Files that have together at least so many bytes are sent this way. */
 export const RESUMABLE_FROM_BYTES = 64 * 1024 * 1024;
@@ -42,6 +43,7 @@ export const uploadStateDir = (env: Readonly<Record<string, string | undefined>>
 const TUS = { 'tus-resumable': '1.0.0' } as const;
 /** Failures in a row without a byte sent in between; the delays add up to five minutes. */
 const ATTEMPTS = 15;
+const READ_BYTES = 256 * 1024;
 /** A connection that takes no bytes for so long is given up. */
 const STALLED_MS = 60_000;
 const AGAIN: readonly number[] = [408, 409, 423, 429, 500, 502, 503, 504];
@@ -126,8 +128,10 @@ export class ResumableTransfer {
   /** Undefined when the server has no such upload any more. */
   async #offset(id: string, signal: AbortSignal): Promise<number | undefined> {
     try {
-      const found = await bodyOf(await this.#options.call(`/uploads/${id}`, { headers: TUS }, withDeadline(signal)));
-      return isObject(found) && typeof found.offset === 'number' ? found.offset : undefined;
+      const init = { method: 'HEAD', headers: TUS };
+      const { headers } = await this.#options.call(`/uploads/${id}`, init, withDeadline(signal));
+      const offset = headers.get('upload-offset');
+      return offset === null ? undefined : Number(offset);
     } catch (error) {
       if (error instanceof ApiError && (error.status === 404 || error.status === 410)) return undefined;
       throw error;
@@ -157,12 +161,12 @@ export class ResumableTransfer {
     sent: (bytes: number) => void,
     signal: AbortSignal,
   ): Promise<void> {
-    const content = await openAsBlob(file);
-    if (content.size !== size) throw new Failure('rejected', `${file} has changed while it was sent`);
+    await demandSize(file, size);
     const stalled = (): Failure =>
       new Failure('transient', `the server took no bytes for ${STALLED_MS / 1000} s`, { unreachable: true });
     using watch = new Watch(this.#options.clock, stalled, signal);
-    const body = new CountedFile(content.slice(offset), '', (bytes) => {
+    // Not a Blob of the file: Node has sizes of blobs modulo 4 GiB.
+    const body = counted(createReadStream(file, { start: offset, highWaterMark: READ_BYTES }), (bytes) => {
       watch.moved();
       sent(bytes);
     });
@@ -170,10 +174,20 @@ export class ResumableTransfer {
     try {
       await this.#options.call(`/uploads/${id}`, { method: 'PATCH', headers, body }, watch.signal);
     } catch (error) {
-      // A file that can no longer be read shows as a broken connection.
-      if ((await stat(file)).size !== size) throw new Failure('rejected', `${file} has changed while it was sent`);
+      await demandSize(file, size);
       throw error;
     }
+  }
+}
+
+async function demandSize(file: string, size: number): Promise<void> {
+  if ((await stat(file)).size !== size) throw new Failure('rejected', `${file} has changed while it was sent`);
+}
+
+async function* counted(content: AsyncIterable<Uint8Array>, sent: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  for await (const piece of content) {
+    yield piece;
+    sent(piece.length);
   }
 }
 
@@ -212,7 +226,7 @@ class Watch implements Disposable {
 
 async function rememberedIn(stateFile: string): Promise<string | undefined> {
   try {
-    const state: unknown = JSON.parse(await readFile(stateFile, 'utf8'));
+    const state = parseJson(decodeUtf8(await readFile(stateFile)) ?? '');
     return isObject(state) && /^[0-9a-f]{32}$/.test(String(state.id)) ? String(state.id) : undefined;
   } catch {
     return undefined;
@@ -222,26 +236,4 @@ async function rememberedIn(stateFile: string): Promise<string | undefined> {
 function isPassing(error: unknown): boolean {
   if (error instanceof ApiError) return AGAIN.includes(error.status);
   return error instanceof Failure && error.kind === 'transient';
-}
-
-/** A file to upload that reports how much of it was sent. Its size is known, so the request has a Content-Length. */
-export class CountedFile extends File {
-  readonly #sent: (bytes: number) => void;
-
-  /** @param sent called with the length of each chunk when the connection takes it */
-  constructor(content: Blob, name: string, sent: (bytes: number) => void) {
-    super([content], name);
-    this.#sent = sent;
-  }
-
-  override stream(): ReturnType<File['stream']> {
-    const sent = this.#sent;
-    const count = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-      transform(piece, controller) {
-        sent(piece.length);
-        controller.enqueue(piece);
-      },
-    });
-    return super.stream().pipeThrough(count);
-  }
 }

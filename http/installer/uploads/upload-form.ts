@@ -72,7 +72,7 @@ export class UploadFormReader<Details> {
     else if (part.name === 'details' || part.name === 'meta') await this.#takeDetails(part);
     else if (part.name === 'url') await this.#takeUrl(part);
     else if (part.name === 'uploadIds')
-      this.#takeUploadId((await readBytes(part.body, MAX_ID_BYTES)).toString('latin1').trim());
+      this.#takeUploadId(decodeDocument(await readBytes(part.body, MAX_ID_BYTES))?.trim() ?? 'no UTF-8');
     else throw badRequest(`unknown part ${quote(part.name)}; known parts are ${PARTS.join(', ')}`);
   }
 

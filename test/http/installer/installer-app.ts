@@ -22,6 +22,7 @@ import { LANES } from '../../../engine/model/event.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
 import { NO_GRANTS } from '../../../engine/ports/access-requests.ts';
 import type { JobRequest } from '../../../engine/ports/jobs.ts';
+import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { MetricsHistory } from '../../../engine/runtime/metrics-history.ts';
 import { systemClock } from '../../../engine/runtime/time.ts';
@@ -76,6 +77,8 @@ export interface AppOptions {
   readonly secondChances?: InstallerOptions['secondChances'];
   /** Of a living process, for claims of resumable uploads; default: one that is dead. */
   readonly instance?: number;
+  /** Default: in memory. */
+  readonly storage?: Pick<InstallerOptions, 'store' | 'uploadBytes'> & { readonly store: ObjectStore };
   /** Default: none. */
   readonly cors?: readonly string[];
   readonly storeHold?: InstallerOptions['storeHold'];
@@ -147,13 +150,17 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
   const kept = new PostgresStoredBytes(anotherPool(t, db), 1);
   const { userMaxStorageBytes: quotaBytes } = { ...settings, ...options.settings };
   const routes = installerRoutes({
-    store: new CountedStore(store, kept, { quotaBytes, clock: systemClock, log: silentLogger() }),
-    uncountedStore: store,
+    store: new CountedStore(options.storage?.store ?? store, kept, {
+      quotaBytes,
+      clock: systemClock,
+      log: silentLogger(),
+    }),
+    uncountedStore: options.storage?.store ?? store,
     storeHold: 'storeHold' in options ? options.storeHold : NEVER_BUSY,
     kept,
     uploads,
     resumable,
-    uploadBytes,
+    uploadBytes: options.storage?.uploadBytes ?? uploadBytes,
     onResumable: () => {},
     queries,
     edits: new PostgresDatasetEdits(db),

@@ -83,6 +83,16 @@ export class ResumableIntake {
     return found;
   }
 
+  /**
+   * For a client that is about to continue: a request before, whose connection is dead, ends first and records what it received.
+   * Otherwise the client would get an offset that is outdated when it sends its bytes.
+   */
+  async settled(context: RequestContext): Promise<ResumableUpload> {
+    demandVersion(context.request);
+    await using held = await this.claims.take(idOf(context), context.userId, context.signal);
+    return held.upload;
+  }
+
   /** Creates an upload, with the first bytes of it if the request has a body. */
   async create(context: RequestContext): Promise<ResumableUpload> {
     const { request, userId: owner, signal } = context;

@@ -9,7 +9,7 @@ import { HttpError } from '../../../kernel/pipeline/errors.ts';
 import { answer, type Route, type RouteParameter, refusals } from '../../../kernel/pipeline/route.ts';
 import { Datetime } from '../../dataset-terms.ts';
 import type { ResumableIntake } from './resumable-intake.ts';
-import { CHECKSUM_ALGORITHMS, demandVersion, OFFSET_TYPE, tusHeaders } from './tus-headers.ts';
+import { CHECKSUM_ALGORITHMS, OFFSET_TYPE, tusHeaders } from './tus-headers.ts';
 
 const Bytes = Type.Integer({ minimum: 0, format: 'int64' });
 export const UploadIdText = Type.String({ pattern: '^[0-9a-f]{32}$' });
@@ -110,7 +110,7 @@ export function resumableRoutes(intake: ResumableIntake, maxUploadBytes: number)
       params,
       operationId: 'getResumableUpload',
       summary: 'How much of a resumable upload was received; HEAD as tus has it',
-      responses: { 200: answer('The upload', Resumable), ...refusals({ 403: 'Guests cannot upload', ...NONE }) },
+      responses: { 200: answer('The upload', Resumable), ...refusals({ 403: 'Guests cannot upload', ...CHANGED }) },
       handler: async (context) => showUpload(context, intake),
     },
     {
@@ -169,7 +169,7 @@ export function resumableRoutes(intake: ResumableIntake, maxUploadBytes: number)
           case 'DELETE':
             return terminate(context);
           case 'HEAD':
-            return context.empty(200, headOf(context, await intake.find(context)));
+            return context.empty(200, headOf(await intake.settled(context)));
           default:
             throw new HttpError('bad-method', 'header X-HTTP-Method-Override must be PATCH, DELETE or HEAD');
         }
@@ -183,14 +183,12 @@ const UNCACHED = { 'cache-control': 'no-store' };
 const httpDate = (ms: number): string => new Date(ms).toUTCString();
 
 async function showUpload(context: RequestContext, intake: ResumableIntake): Promise<void> {
+  if (!context.wantsBody) return context.empty(200, headOf(await intake.settled(context)));
   const upload = await intake.find(context);
-  if (context.wantsBody) return context.json(200, shown(upload), headOf(undefined, upload));
-  return context.empty(200, headOf(context, upload));
+  return context.json(200, shown(upload), headOf(upload));
 }
 
-/** @param context of a request that has to speak the protocol */
-function headOf(context: RequestContext | undefined, upload: ResumableUpload): Readonly<Record<string, string>> {
-  if (context) demandVersion(context.request);
+function headOf(upload: ResumableUpload): Readonly<Record<string, string>> {
   return {
     'upload-offset': String(upload.offset),
     'upload-length': String(upload.length),
