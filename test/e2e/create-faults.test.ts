@@ -36,12 +36,12 @@ const CASES: readonly (readonly [string, ReturnType<typeof formOf>, object])[] =
   [
     'neither file nor url',
     formOf(detailsOf('genelist'), []),
-    bad("neither 'dataFile' nor 'url' is given; expected exactly one of them"),
+    bad("neither 'dataFile' nor 'url' is given, nor 'uploadIds'; expected exactly one of them"),
   ],
   [
     'both file and url',
     formOf(detailsOf('genelist'), [genes], url),
-    bad("both 'dataFile' and 'url' are given; expected exactly one of them"),
+    bad("more than one of 'dataFile', 'url' and 'uploadIds' is given; expected exactly one of them"),
   ],
   [
     'a file name that is a path',

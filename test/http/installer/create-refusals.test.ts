@@ -10,16 +10,20 @@ const DETAILS = detailsPart(soundDetails());
 const URL_PART: FormPart = ['url', 'http://example.org/a.txt'];
 /** The message of a 400, or the faults of a 422 by key. */
 const REFUSALS: readonly (readonly [string, readonly FormPart[], string | Record<string, readonly string[]>])[] = [
-  ['neither file nor url', [DETAILS], "neither 'dataFile' nor 'url' is given; expected exactly one of them"],
+  [
+    'neither file nor url',
+    [DETAILS],
+    "neither 'dataFile' nor 'url' is given, nor 'uploadIds'; expected exactly one of them",
+  ],
   [
     'a url after a file',
     [DETAILS, FILE, URL_PART],
-    "both 'dataFile' and 'url' are given; expected exactly one of them",
+    "more than one of 'dataFile', 'url' and 'uploadIds' is given; expected exactly one of them",
   ],
   [
     'a file after a url',
     [DETAILS, URL_PART, FILE],
-    "both 'dataFile' and 'url' are given; expected exactly one of them",
+    "more than one of 'dataFile', 'url' and 'uploadIds' is given; expected exactly one of them",
   ],
   ['no details', [FILE], "the part 'details' is missing"],
   [
@@ -31,7 +35,7 @@ const REFUSALS: readonly (readonly [string, readonly FormPart[], string | Record
   [
     'an unknown part',
     [DETAILS, FILE, ['extra', 'x']],
-    "unknown part 'extra'; known parts are details, meta, url, dataFile, file, docFile, dataPropertiesFile",
+    "unknown part 'extra'; known parts are details, meta, url, uploadIds, dataFile, file, docFile, dataPropertiesFile",
   ],
   [
     'two data files of one name',

@@ -90,7 +90,11 @@ t.test('every operation that takes an upload describes its parts', async (t) => 
   ] as const) {
     const body = paths[path]?.[method]?.requestBody as Body | undefined;
     const properties = body?.content['multipart/form-data'].schema.properties ?? {};
-    t.strictSame(Object.keys(properties), ['details', 'dataFile', 'url', 'docFile', 'dataPropertiesFile'], path);
+    t.strictSame(
+      Object.keys(properties),
+      ['details', 'dataFile', 'url', 'uploadIds', 'docFile', 'dataPropertiesFile'],
+      path,
+    );
     const own = method === 'put' ? 'revisionNote' : path === '/datasets' ? 'visibility' : 'createdOn';
     const name = properties.details?.$ref.split('/').at(-1) ?? '';
     const details = components.schemas[name] as { readonly properties: object };
