@@ -242,6 +242,19 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     ],
   },
   {
+    name: 'resumable uploads',
+    run: `${e2e('resumable-cuts')} && ${stack('tus-clients')}`,
+    seconds: 150,
+    touchedBy: [
+      'http/installer/uploads/',
+      'engine/adapters/directory/directory-upload',
+      'engine/adapters/s3/',
+      'engine/adapters/uploads/',
+      'bin/cli/client/',
+      'test/stack/tus-clients/',
+    ],
+  },
+  {
     name: 'python client',
     run: `${INSTALL} python3 python3-venv python-client && ${some('stack', ['python-client'])}`,
     seconds: 60,

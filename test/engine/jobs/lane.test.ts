@@ -353,6 +353,7 @@ t.test('the time of a job that did not begin is not counted', async (t) => {
   await stopped;
   t.strictSame((await metrics.text()).match(/^longshore_lane_(jobs_total|run_seconds_count).*$/gm), [
     'longshore_lane_run_seconds_count{lane="import"} 1',
+    'longshore_lane_jobs_total{lane="import",outcome="failed"} 0',
     'longshore_lane_jobs_total{lane="import",outcome="abandoned"} 1',
     'longshore_lane_jobs_total{lane="import",outcome="done"} 1',
   ]);

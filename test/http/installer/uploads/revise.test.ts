@@ -163,7 +163,8 @@ t.test('exactly one of file and URL, and files as the type allows', async (t) =>
     [400, revisionPart(), FILE, ['other', 'x']],
   ] as const)
     t.equal(await statusOf(...parts), status);
-  t.equal((await app.call(owner, 'PUT', `/datasets/${at.dataset}`, { body: '{}' })).status, 415);
+  const plain = { body: '{}', headers: { 'content-type': 'text/plain' } };
+  t.equal((await app.call(owner, 'PUT', `/datasets/${at.dataset}`, plain)).status, 415);
   const next = { owner, dataset: revisionOf(at.dataset, 1) };
   t.strictSame(await leftOf(app, db, next), NOTHING_LEFT, 'nothing is left of them');
   t.equal(await statusOf(url, revisionPart()), 202);
