@@ -11,7 +11,7 @@ import { answer, type Route, refusals } from '../kernel/pipeline/route.ts';
 import { demandNewest, type OwnerEditOptions, ownerEdit } from './dataset-edit.ts';
 import { datasetParam, VdiId } from './dataset-terms.ts';
 
-const Retried = Type.Object({ datasetId: VdiId });
+const Retried = Type.Named('RetriedDataset', { datasetId: VdiId });
 type Retried = Static<typeof Retried>;
 
 interface RetryOptions extends OwnerEditOptions {

@@ -108,6 +108,62 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the caller's resumable uploads of which no dataset was made yet
+         * @description Registered users may call.
+         */
+        get: operations["listResumableUploads"];
+        put?: never;
+        /**
+         * Creates a resumable upload (tus)
+         * @description Registered users may call.
+         */
+        post: operations["createResumableUpload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/uploads/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How much of a resumable upload was received; HEAD as tus has it
+         * @description Registered users may call.
+         */
+        get: operations["getResumableUpload"];
+        put?: never;
+        /**
+         * PATCH, DELETE or HEAD of clients that can send only POST; X-HTTP-Method-Override says which (tus)
+         * @description Registered users may call.
+         */
+        post: operations["overrideResumableUpload"];
+        /**
+         * Removes a resumable upload, and frees the quota that it reserves (tus)
+         * @description Registered users may call.
+         */
+        delete: operations["terminateResumableUpload"];
+        options?: never;
+        head?: never;
+        /**
+         * Continues a resumable upload (tus)
+         * @description Registered users may call.
+         */
+        patch: operations["continueResumableUpload"];
+        trace?: never;
+    };
     "/datasets/{id}": {
         parameters: {
             query?: never;
@@ -154,6 +210,26 @@ export interface paths {
          * @description Users, operators and administrators may call.
          */
         post: operations["undeleteDataset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/datasets/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Repeats an upload or import that failed through no fault of its owner, once
+         * @description Registered users may call.
+         */
+        post: operations["retryDataset"];
         delete?: never;
         options?: never;
         head?: never;
@@ -624,6 +700,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/datasets/{id}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Shows the life of a dataset: attempts of the lanes, and requests that changed it; also after it is gone
+         * @description Administrators and operators may call; observers where nothing is changed.
+         */
+        get: operations["readDatasetHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/rpc/installs/clear-failed": {
         parameters: {
             query?: never;
@@ -864,6 +960,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/problems": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists what failed for good and waits for a person
+         * @description Administrators and operators may call; observers where nothing is changed.
+         */
+        get: operations["listProblems"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/problems/causes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the causes of problems, with how many have each
+         * @description Administrators and operators may call; observers where nothing is changed.
+         */
+        get: operations["listProblemCauses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/problems/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retries problems: their jobs are queued with all their attempts
+         * @description Administrators and operators may call; observers where nothing is changed.
+         */
+        post: operations["retryProblems"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/problems/discard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Discards problems: they are not listed any more, and not repeated
+         * @description Administrators and operators may call; observers where nothing is changed.
+         */
+        post: operations["discardProblems"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/metrics/history": {
         parameters: {
             query?: never;
@@ -879,6 +1055,30 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/rpc/object-store/hold": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Holds all changes of the object store, for a backup. Requests that change something wait; reads go on
+         * @description Administrators and operators may call; observers where nothing is changed.
+         */
+        post: operations["holdObjectStore"];
+        /**
+         * Ends the hold of the object store
+         * @description Administrators and operators may call; observers where nothing is changed.
+         */
+        delete: operations["releaseObjectStore"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1141,6 +1341,12 @@ export interface components {
             studyCharacteristics?: components["schemas"]["Characteristics"];
             files: components["schemas"]["FileListing17"];
         };
+        DatasetHistory: {
+            /** @description Each has either `job` or `request` */
+            results: components["schemas"]["HistoryEntry"][];
+            /** @description `after` of the next page; absent on the last page */
+            next?: string;
+        };
         DatasetId: string;
         DatasetPatch: {
             name?: {
@@ -1301,6 +1507,55 @@ export interface components {
             /** @description If not expanded */
             ids?: components["schemas"]["DatasetId"][];
         };
+        /** @enum {unknown} */
+        FailedLane: "softDelete" | "upload" | "import" | "updateMeta" | "install" | "sharing" | "reconciliation" | "hardDelete" | "report" | "mail";
+        /** @enum {unknown} */
+        FailedState: "dead" | "failed" | "failed-installation" | "missing-dependency" | "delayed";
+        FailedStep: {
+            /** @description Names the problem as long as it lasts: `lane:dataset`, `lane:dataset:target` for an install, or `report:ID`, `mail:ID` */
+            id: string;
+            lane: components["schemas"]["FailedLane"];
+            /** @description `dead`: the job used its attempts. `failed`: the upload or import ended so. The others are of installs */
+            state: components["schemas"]["FailedState"];
+            datasetId?: components["schemas"]["DatasetId"];
+            owner?: components["schemas"]["UserId"];
+            /** @description `NAME@VERSION`; absent if the dataset is unknown */
+            type?: string;
+            installTarget?: string;
+            /** @description At most its first 2,000 characters */
+            message: string;
+            /** @description The message without ids, numbers, paths and quoted values */
+            cause: string;
+            /** Format: date-time */
+            since: string;
+        };
+        FailedSteps: {
+            /** @description Oldest first */
+            results: components["schemas"]["FailedStep"][];
+            /** @description `after` of the next page; absent on the last page */
+            next?: string;
+        };
+        FailureCause: {
+            cause: string;
+            lane: components["schemas"]["FailedLane"];
+            /** @description `dead`: the job used its attempts. `failed`: the upload or import ended so. The others are of installs */
+            state: components["schemas"]["FailedState"];
+            count: number;
+            /** Format: date-time */
+            oldest: string;
+            /** Format: date-time */
+            newest: string;
+            /** @description The newest */
+            example: {
+                /** @description Names the problem as long as it lasts: `lane:dataset`, `lane:dataset:target` for an install, or `report:ID`, `mail:ID` */
+                id: string;
+                message: string;
+            };
+        };
+        FailureCauses: {
+            /** @description Most problems first */
+            results: components["schemas"]["FailureCause"][];
+        };
         FileDetails: {
             fileName: string;
             /** Format: int64 */
@@ -1322,6 +1577,31 @@ export interface components {
             agency: string;
             awardNumber: string;
         };
+        HandledProblems: {
+            dryRun: boolean;
+            /** @description Problems that matched, up to 1,000 in one request; with `dryRun`, all */
+            problems: number;
+            /** @description Problems that were retried or discarded; 0 with `dryRun` */
+            done: number;
+            lanes: {
+                /** @enum {unknown} */
+                lane: "softDelete" | "upload" | "import" | "updateMeta" | "install" | "sharing" | "reconciliation" | "hardDelete" | "report" | "mail";
+                problems: number;
+                done: number;
+                /** @description Problems that were left as they are, by the reason */
+                skipped: {
+                    busy?: number;
+                    "not-failed"?: number;
+                    delayed?: number;
+                    "files-gone"?: number;
+                    "target-disabled"?: number;
+                    "target-away"?: number;
+                    error?: number;
+                };
+            }[];
+            /** @description `after` of the request that continues; absent when all was done */
+            next?: string;
+        };
         Health: {
             /** @enum {unknown} */
             status: "healthy" | "degraded" | "unhealthy";
@@ -1340,6 +1620,57 @@ export interface components {
                 uptime: string;
                 uptimeMillis: number;
             };
+        };
+        HistoryEntry: {
+            /** @description Position in chronological order */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it ended
+             */
+            at: string;
+            job?: components["schemas"]["HistoryJob"];
+            request?: components["schemas"]["HistoryRequest"];
+        };
+        HistoryJob: {
+            /** @enum {unknown} */
+            lane: "softDelete" | "upload" | "import" | "updateMeta" | "install" | "sharing" | "reconciliation" | "hardDelete";
+            /** Format: int64 */
+            job: number;
+            /** Format: int64 */
+            eventId: number;
+            /** @enum {unknown} */
+            outcome: "done" | "invalid" | "failed" | "retry" | "paused" | "returned" | "crashed" | "dead" | "cancelled" | "process-died" | "lease-lost" | "retried" | "discarded";
+            /** @description Attempts that only waited do not count */
+            attempt?: number;
+            /** @description Duration in ms */
+            ms?: number;
+            message?: string;
+            /** @description Calls of plugins and other tasks */
+            calls?: components["schemas"]["PluginCall"][];
+            process?: {
+                instance: number;
+                host: string;
+                pid: number;
+                /** Format: date-time */
+                started: string;
+            };
+        };
+        HistoryRequest: {
+            actor: {
+                /** @enum {unknown} */
+                kind: "anonymous" | "guest" | "user" | "operator" | "observer" | "machine";
+                id?: string;
+            };
+            method: string;
+            /** @description The route's pattern */
+            route: string;
+            /** @enum {unknown} */
+            outcome: "done" | "refused" | "rejected" | "failed" | "cut";
+            /** @description Absent if no response was sent */
+            status?: number;
+            /** @description X-Request-Id of the response */
+            request: string;
         };
         Hyperlink: {
             url: string;
@@ -1380,6 +1711,19 @@ export interface components {
                 /** Format: date-time */
                 metaUpdateTime: string;
             };
+            /** @description Failures that operators have discarded, newest first */
+            discarded?: {
+                /** @enum {unknown} */
+                lane: "softDelete" | "upload" | "import" | "updateMeta" | "install" | "sharing" | "reconciliation" | "hardDelete";
+                installTarget?: string;
+                /** Format: date-time */
+                at: string;
+                /** @description `Admin-Token`, or the operator, such as `user 42` */
+                by: string;
+                reason: string;
+                /** @description The failure that was discarded */
+                message: string;
+            }[];
             uploadFiles?: string[];
             installFiles?: string[];
         };
@@ -1736,6 +2080,20 @@ export interface components {
             }[];
             installTargets?: components["schemas"]["InstallTargetId"][];
         };
+        PluginCall: {
+            /** @description Such as install-data */
+            call: string;
+            plugin?: string;
+            target?: components["schemas"]["InstallTargetId"];
+            /** @description Duration in ms */
+            ms: number;
+            /** @description Of the reply, such as success, or `error` when there was none */
+            outcome: string;
+            message?: string;
+            exitCode?: number;
+            /** @description The end of what the script printed */
+            output?: string;
+        };
         Problem: {
             /** @enum {unknown} */
             status: "bad-request" | "unauthorized" | "forbidden" | "not-found" | "bad-method" | "conflict" | "gone" | "invalid-input" | "failed-dependency" | "too-early" | "server-error";
@@ -1751,6 +2109,84 @@ export interface components {
                     [key: string]: string[];
                 };
             };
+        };
+        ProblemDiscard: {
+            /** @description Only these */
+            ids?: string[];
+            /**
+             * @description Only problems of this lane or service
+             * @enum {unknown}
+             */
+            lane?: "softDelete" | "upload" | "import" | "updateMeta" | "install" | "sharing" | "reconciliation" | "hardDelete" | "report" | "mail";
+            /**
+             * @description Only problems in this state; absent = all but `delayed`
+             * @enum {unknown}
+             */
+            state?: "dead" | "failed" | "failed-installation" | "missing-dependency" | "delayed";
+            /** @description Only datasets of this plugin: its key in the configuration */
+            plugin?: string;
+            /** @description Only datasets of this type: `NAME@VERSION`, or `NAME` for all versions */
+            type?: string;
+            /** @description Only installs on this install target */
+            target?: string;
+            /** @description Only datasets of this user */
+            owner?: string;
+            /** @description Only this dataset */
+            dataset?: string;
+            /** @description Only messages that contain this text, in any case */
+            contains?: string;
+            /** @description Only this cause, as the list of causes has it */
+            cause?: string;
+            /** @description Only what failed then or later: the beginning of 2026-01-02T03:04:05, from its date on, in UTC */
+            from?: string;
+            /** @description Only what failed before then; given as `from` is */
+            before?: string;
+            /** @description Required to be true if nothing else narrows the selection */
+            all?: boolean;
+            /** @description Only counts what it would act on; default false */
+            dryRun?: boolean;
+            /** @description `next` of the previous answer */
+            after?: string;
+            /** @description For other operators, and kept */
+            reason: string;
+        };
+        ProblemRetry: {
+            /** @description Only these */
+            ids?: string[];
+            /**
+             * @description Only problems of this lane or service
+             * @enum {unknown}
+             */
+            lane?: "softDelete" | "upload" | "import" | "updateMeta" | "install" | "sharing" | "reconciliation" | "hardDelete" | "report" | "mail";
+            /**
+             * @description Only problems in this state; absent = all but `delayed`
+             * @enum {unknown}
+             */
+            state?: "dead" | "failed" | "failed-installation" | "missing-dependency" | "delayed";
+            /** @description Only datasets of this plugin: its key in the configuration */
+            plugin?: string;
+            /** @description Only datasets of this type: `NAME@VERSION`, or `NAME` for all versions */
+            type?: string;
+            /** @description Only installs on this install target */
+            target?: string;
+            /** @description Only datasets of this user */
+            owner?: string;
+            /** @description Only this dataset */
+            dataset?: string;
+            /** @description Only messages that contain this text, in any case */
+            contains?: string;
+            /** @description Only this cause, as the list of causes has it */
+            cause?: string;
+            /** @description Only what failed then or later: the beginning of 2026-01-02T03:04:05, from its date on, in UTC */
+            from?: string;
+            /** @description Only what failed before then; given as `from` is */
+            before?: string;
+            /** @description Required to be true if nothing else narrows the selection */
+            all?: boolean;
+            /** @description Only counts what it would act on; default false */
+            dryRun?: boolean;
+            /** @description `next` of the previous answer */
+            after?: string;
         };
         PruneReport: {
             /** Format: date-time */
@@ -1885,6 +2321,19 @@ export interface components {
             /** @description Number of unchanged settings */
             unchanged: number;
         };
+        ResumableUpload: {
+            uploadId: string;
+            fileName: string;
+            /** Format: int64 */
+            length: number;
+            /** Format: int64 */
+            offset: number;
+            /** Format: date-time */
+            expires: string;
+        };
+        RetriedDataset: {
+            datasetId: components["schemas"]["DatasetId"];
+        };
         Revision: {
             /** @enum {unknown} */
             action: "create" | "extend" | "revise";
@@ -1965,6 +2414,21 @@ export interface components {
                 meta: components["schemas"]["InstallState"];
                 data?: components["schemas"]["InstallState"];
             }[];
+        };
+        StoreHeld: {
+            /**
+             * Format: date-time
+             * @description When it ends by itself
+             */
+            until: string;
+        };
+        StoreHoldInput: {
+            /** @description The hold ends by itself after this time */
+            seconds: number;
+        };
+        StoreReleased: {
+            /** @description False if it had ended by itself */
+            held: boolean;
         };
         StoredMetadata: {
             type: {
@@ -2089,6 +2553,7 @@ export interface operations {
                      */
                     "application/json": {
                         ready: boolean;
+                        reason?: string;
                     };
                 };
             };
@@ -2101,7 +2566,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Starting or shutting down */
+            /** @description Starting or shutting down, or a database cannot be reached */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2109,6 +2574,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         ready: boolean;
+                        reason?: string;
                     };
                 };
             };
@@ -2270,6 +2736,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -2300,15 +2775,22 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description Parts in any order; exactly one of dataFile (or file) and url is required */
+        /** @description Parts in any order, or JSON; exactly one of dataFile (or file), url and uploadIds is required */
         requestBody?: {
             content: {
+                "application/json": {
+                    details: components["schemas"]["NewDataset"];
+                    /** @description Finished resumable uploads of the owner, which become the data files; each can be used once */
+                    uploadIds: string[];
+                };
                 "multipart/form-data": {
                     details: components["schemas"]["NewDataset"];
                     /** @description Data files: raw ones, or one .zip, .tar.gz or .tgz; the part may also be named file */
                     dataFile?: string[];
                     /** @description http or https URL of the data file */
                     url?: string;
+                    /** @description Finished resumable uploads of the owner, which become the data files; each can be used once */
+                    uploadIds?: string[];
                     /** @description Documentation */
                     docFile?: string[];
                     /** @description Data property files */
@@ -2358,7 +2840,16 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is not multipart/form-data */
+            /** @description Another request uses one of uploadIds */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is neither multipart/form-data nor JSON */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -2509,6 +3000,779 @@ export interface operations {
             };
             /** @description No valid bearer token */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listResumableUploads: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The uploads, oldest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResumableUpload"][];
+                };
+            };
+            /** @description A header or query parameter is not understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid bearer token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Guests cannot upload */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createResumableUpload: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Version of the protocol: 1.0.0 */
+                "Tus-Resumable": string;
+                /** @description Bytes of the file */
+                "Upload-Length": string;
+                /** @description Pairs of key and Base64, with commas between; 'filename' is required */
+                "Upload-Metadata": string;
+                /** @description Of the body: sha1 or sha256, a space, the digest in Base64 */
+                "Upload-Checksum"?: string;
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The first bytes of the file, or nothing */
+        requestBody?: {
+            content: {
+                "application/offset+octet-stream": unknown;
+            };
+        };
+        responses: {
+            /** @description Created; Location is the URL to send the bytes to */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A header is not understood, or the storage quota has no room */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid bearer token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Guests cannot upload */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Tus-Resumable is not 1.0.0 */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The file is larger than an upload may be */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many resumable uploads, or too many uploads at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body does not have the checksum of Upload-Checksum; nothing of it is kept */
+            460: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getResumableUpload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path: {
+                /** @description Id of the upload */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The upload */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResumableUpload"];
+                };
+            };
+            /** @description A header or query parameter is not understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid bearer token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Guests cannot upload */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The caller has no such upload */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The upload has expired */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Tus-Resumable is not 1.0.0 */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another request changes the upload */
+            423: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    overrideResumableUpload: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Version of the protocol: 1.0.0 */
+                "Tus-Resumable": string;
+                /** @description The method */
+                "X-HTTP-Method-Override": "PATCH" | "DELETE" | "HEAD";
+                /** @description Bytes that the upload has: where those of the body begin */
+                "Upload-Offset"?: string;
+                /** @description Of the body: sha1 or sha256, a space, the digest in Base64 */
+                "Upload-Checksum"?: string;
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path: {
+                /** @description Id of the upload */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description Bytes of the file */
+        requestBody?: {
+            content: {
+                "application/offset+octet-stream": unknown;
+            };
+        };
+        responses: {
+            /** @description As HEAD answers */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description As PATCH and DELETE answer */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A header is not understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid bearer token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Guests cannot upload */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The caller has no such upload */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not one of these methods */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Upload-Offset is not what the upload has; the response has the right one */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The upload has expired */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Tus-Resumable is not 1.0.0 */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is longer than what is left of the upload */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not application/offset+octet-stream */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another request changes the upload */
+            423: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many uploads at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body does not have the checksum of Upload-Checksum; nothing of it is kept */
+            460: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    terminateResumableUpload: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Version of the protocol: 1.0.0 */
+                "Tus-Resumable": string;
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path: {
+                /** @description Id of the upload */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A header or query parameter is not understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid bearer token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Guests cannot upload */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The caller has no such upload */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The upload has expired */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Tus-Resumable is not 1.0.0 */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another request changes the upload */
+            423: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    continueResumableUpload: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Version of the protocol: 1.0.0 */
+                "Tus-Resumable": string;
+                /** @description Bytes that the upload has: where those of the body begin */
+                "Upload-Offset": string;
+                /** @description Of the body: sha1 or sha256, a space, the digest in Base64 */
+                "Upload-Checksum"?: string;
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path: {
+                /** @description Id of the upload */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description Bytes of the file */
+        requestBody?: {
+            content: {
+                "application/offset+octet-stream": unknown;
+            };
+        };
+        responses: {
+            /** @description Upload-Offset says how many bytes the upload has now; they are durable */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A header is not understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid bearer token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Guests cannot upload */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The caller has no such upload */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Upload-Offset is not what the upload has; the response has the right one */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The upload has expired */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Tus-Resumable is not 1.0.0 */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is longer than what is left of the upload */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not application/offset+octet-stream */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another request changes the upload */
+            423: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many uploads at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body does not have the checksum of Upload-Checksum; nothing of it is kept */
+            460: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2702,6 +3966,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -2737,15 +4010,22 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description Parts in any order; exactly one of dataFile (or file) and url is required */
+        /** @description Parts in any order, or JSON; exactly one of dataFile (or file), url and uploadIds is required */
         requestBody?: {
             content: {
+                "application/json": {
+                    details: components["schemas"]["NewRevision"];
+                    /** @description Finished resumable uploads of the owner, which become the data files; each can be used once */
+                    uploadIds: string[];
+                };
                 "multipart/form-data": {
                     details: components["schemas"]["NewRevision"];
                     /** @description Data files: raw ones, or one .zip, .tar.gz or .tgz; the part may also be named file */
                     dataFile?: string[];
                     /** @description http or https URL of the data file */
                     url?: string;
+                    /** @description Finished resumable uploads of the owner, which become the data files; each can be used once */
+                    uploadIds?: string[];
                     /** @description Documentation */
                     docFile?: string[];
                     /** @description Data property files */
@@ -2804,7 +4084,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another revision is being uploaded */
+            /** @description Another revision is being uploaded, or another request uses one of uploadIds */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2822,7 +4102,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is not multipart/form-data */
+            /** @description The body is neither multipart/form-data nor JSON */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -2938,6 +4218,15 @@ export interface operations {
             };
             /** @description No such dataset */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3066,6 +4355,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -3146,6 +4444,113 @@ export interface operations {
             };
             /** @description The retention window has ended */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retryDataset: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path: {
+                /** @description The dataset */
+                id: components["schemas"]["DatasetId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The step is repeated; the status of the dataset shows it */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetriedDataset"];
+                };
+            };
+            /** @description A header or query parameter is not understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid bearer token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not the owner, or the dataset is deleted or superseded */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such dataset */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has not failed, its data are invalid, or it was repeated before */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3256,6 +4661,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -3352,6 +4766,15 @@ export interface operations {
             };
             /** @description The action is unknown */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3484,6 +4907,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -3553,6 +4985,15 @@ export interface operations {
             };
             /** @description Guests store nothing */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3686,6 +5127,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -3800,6 +5250,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -3907,6 +5366,15 @@ export interface operations {
             };
             /** @description The range is beyond the end */
             416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4032,6 +5500,15 @@ export interface operations {
             };
             /** @description The range is beyond the end */
             416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4240,6 +5717,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -4361,6 +5847,15 @@ export interface operations {
             };
             /** @description The range is beyond the end */
             416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4569,6 +6064,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -4690,6 +6194,15 @@ export interface operations {
             };
             /** @description The range is beyond the end */
             416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4898,6 +6411,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -5016,6 +6538,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -5114,6 +6645,15 @@ export interface operations {
             };
             /** @description The dataset is deleted, or no longer shared */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5226,6 +6766,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -5322,6 +6871,15 @@ export interface operations {
             };
             /** @description No valid bearer token */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5569,6 +7127,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -5677,6 +7244,15 @@ export interface operations {
             };
             /** @description No such dataset */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5811,6 +7387,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -5922,6 +7507,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -5990,6 +7584,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -6022,15 +7625,22 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description Parts in any order; exactly one of dataFile (or file) and url is required */
+        /** @description Parts in any order, or JSON; exactly one of dataFile (or file), url and uploadIds is required */
         requestBody?: {
             content: {
+                "application/json": {
+                    details: components["schemas"]["NewDatasetForUser"];
+                    /** @description Finished resumable uploads of the owner, which become the data files; each can be used once */
+                    uploadIds: string[];
+                };
                 "multipart/form-data": {
                     details: components["schemas"]["NewDatasetForUser"];
                     /** @description Data files: raw ones, or one .zip, .tar.gz or .tgz; the part may also be named file */
                     dataFile?: string[];
                     /** @description http or https URL of the data file */
                     url?: string;
+                    /** @description Finished resumable uploads of the owner, which become the data files; each can be used once */
+                    uploadIds?: string[];
                     /** @description Documentation */
                     docFile?: string[];
                     /** @description Data property files */
@@ -6080,7 +7690,16 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is not multipart/form-data */
+            /** @description Another request uses one of uploadIds */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is neither multipart/form-data nor JSON */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -6230,6 +7849,111 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readDatasetHistory: {
+        parameters: {
+            query?: {
+                /** @description Order of the entries */
+                order?: "oldest-first" | "newest-first";
+                /** @description `next` of the previous page */
+                after?: string;
+                /** @description Maximum number of entries. A page also ends at 512 KiB. */
+                limit?: number;
+            };
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path: {
+                /** @description The dataset */
+                id: components["schemas"]["DatasetId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetHistory"];
+                };
+            };
+            /** @description A query parameter is invalid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No Admin-Token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Admin-Token is wrong */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing is kept of such a dataset */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -6307,6 +8031,15 @@ export interface operations {
             };
             /** @description The Admin-Token is wrong */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6433,6 +8166,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -6524,6 +8266,15 @@ export interface operations {
             };
             /** @description The ids are missing or none */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6650,6 +8401,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -6738,6 +8498,15 @@ export interface operations {
             };
             /** @description The job is running */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6868,6 +8637,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -6974,6 +8752,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -7054,6 +8841,15 @@ export interface operations {
             };
             /** @description A run is under way, or another process runs this daemon */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7147,6 +8943,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -7225,6 +9030,15 @@ export interface operations {
             };
             /** @description A run is under way, or another process runs this daemon */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7322,6 +9136,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -7388,6 +9211,15 @@ export interface operations {
             };
             /** @description The Admin-Token is wrong */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7472,6 +9304,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -7546,6 +9387,15 @@ export interface operations {
             };
             /** @description The Admin-Token is wrong */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7672,6 +9522,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -7745,6 +9604,421 @@ export interface operations {
             };
             /** @description Nothing of this kind and name exists */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listProblems: {
+        parameters: {
+            query?: {
+                /** @description Only problems of this lane or service */
+                lane?: "softDelete" | "upload" | "import" | "updateMeta" | "install" | "sharing" | "reconciliation" | "hardDelete" | "report" | "mail";
+                /** @description Only problems in this state; absent = all but `delayed` */
+                state?: "dead" | "failed" | "failed-installation" | "missing-dependency" | "delayed";
+                /** @description Only datasets of this plugin: its key in the configuration */
+                plugin?: string;
+                /** @description Only datasets of this type: `NAME@VERSION`, or `NAME` for all versions */
+                type?: string;
+                /** @description Only installs on this install target */
+                target?: string;
+                /** @description Only datasets of this user */
+                owner?: string;
+                /** @description Only this dataset */
+                dataset?: string;
+                /** @description Only messages that contain this text, in any case */
+                contains?: string;
+                /** @description Only this cause, as the list of causes has it */
+                cause?: string;
+                /** @description Only what failed then or later: the beginning of 2026-01-02T03:04:05, from its date on, in UTC */
+                from?: string;
+                /** @description Only what failed before then; given as `from` is */
+                before?: string;
+                /** @description Maximum number of problems. A page also ends at 256 KiB. */
+                limit?: number;
+                /** @description `next` of the previous page */
+                after?: string;
+            };
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FailedSteps"];
+                };
+            };
+            /** @description A query parameter is invalid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No Admin-Token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Admin-Token is wrong */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listProblemCauses: {
+        parameters: {
+            query?: {
+                /** @description Only problems of this lane or service */
+                lane?: "softDelete" | "upload" | "import" | "updateMeta" | "install" | "sharing" | "reconciliation" | "hardDelete" | "report" | "mail";
+                /** @description Only problems in this state; absent = all but `delayed` */
+                state?: "dead" | "failed" | "failed-installation" | "missing-dependency" | "delayed";
+                /** @description Only datasets of this plugin: its key in the configuration */
+                plugin?: string;
+                /** @description Only datasets of this type: `NAME@VERSION`, or `NAME` for all versions */
+                type?: string;
+                /** @description Only installs on this install target */
+                target?: string;
+                /** @description Only datasets of this user */
+                owner?: string;
+                /** @description Only this dataset */
+                dataset?: string;
+                /** @description Only messages that contain this text, in any case */
+                contains?: string;
+                /** @description Only this cause, as the list of causes has it */
+                cause?: string;
+                /** @description Only what failed then or later: the beginning of 2026-01-02T03:04:05, from its date on, in UTC */
+                from?: string;
+                /** @description Only what failed before then; given as `from` is */
+                before?: string;
+                /** @description Maximum number of causes */
+                limit?: number;
+            };
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The causes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FailureCauses"];
+                };
+            };
+            /** @description A query parameter is invalid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No Admin-Token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Admin-Token is wrong */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retryProblems: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Which problems */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ProblemRetry"];
+            };
+        };
+        responses: {
+            /** @description What was done. It acts on up to 1,000 problems; `next` continues */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HandledProblems"];
+                };
+            };
+            /** @description The body is not JSON or too large */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No Admin-Token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Admin-Token is wrong */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is invalid, or names no problems */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    discardProblems: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Which problems */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ProblemDiscard"];
+            };
+        };
+        responses: {
+            /** @description What was done. It acts on up to 1,000 problems; `next` continues */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HandledProblems"];
+                };
+            };
+            /** @description The body is not JSON or too large */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No Admin-Token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Admin-Token is wrong */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is invalid, or names no problems */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7838,6 +10112,210 @@ export interface operations {
             };
             /** @description The Admin-Token is wrong */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    holdObjectStore: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description For how long */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["StoreHoldInput"];
+            };
+        };
+        responses: {
+            /** @description Nothing changes any more */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoreHeld"];
+                };
+            };
+            /** @description The body is not JSON or too large */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No Admin-Token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Admin-Token is wrong */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The object store is a bucket */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is invalid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    releaseObjectStore: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is not held */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoreReleased"];
+                };
+            };
+            /** @description A header or query parameter is not understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No Admin-Token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Admin-Token is wrong */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The object store is a bucket */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };

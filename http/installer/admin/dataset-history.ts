@@ -17,7 +17,7 @@ import { JobId } from './jobs.ts';
 
 const Milliseconds = Type.Integer({ minimum: 0, description: 'Duration in ms' });
 
-const CallDetail = Type.Object({
+const CallDetail = Type.Named('PluginCall', {
   call: Type.String({ description: 'Such as install-data' }),
   plugin: Type.Optional(Type.String()),
   target: Type.Optional(InstallTargetIdOutput),
@@ -28,7 +28,7 @@ const CallDetail = Type.Object({
   output: Type.Optional(Type.String({ description: 'The end of what the script printed' })),
 });
 
-const JobDetail = Type.Object({
+const JobDetail = Type.Named('HistoryJob', {
   lane: Type.Enum([...LANES]),
   job: JobId,
   eventId: Type.Integer({ format: 'int64' }),
@@ -47,7 +47,7 @@ const JobDetail = Type.Object({
   ),
 });
 
-const RequestDetail = Type.Object({
+const RequestDetail = Type.Named('HistoryRequest', {
   actor: Type.Object({ kind: Type.Enum([...AUDIT_ACTORS]), id: Type.Optional(Type.String()) }),
   method: Type.String(),
   route: Type.String({ description: "The route's pattern" }),
@@ -56,7 +56,7 @@ const RequestDetail = Type.Object({
   request: Type.String({ description: 'X-Request-Id of the response' }),
 });
 
-const HistoryItem = Type.Object({
+const HistoryItem = Type.Named('HistoryEntry', {
   id: Type.String({ description: 'Position in chronological order' }),
   at: Type.String({ format: 'date-time', description: 'When it ended' }),
   job: Type.Optional(JobDetail),
@@ -64,7 +64,7 @@ const HistoryItem = Type.Object({
 });
 type HistoryItem = Static<typeof HistoryItem>;
 
-const DatasetHistory = Type.Object({
+const DatasetHistory = Type.Named('DatasetHistory', {
   results: Type.Array(HistoryItem, { description: 'Each has either `job` or `request`' }),
   next: Type.Optional(Type.String({ description: '`after` of the next page; absent on the last page' })),
 });

@@ -38,8 +38,9 @@ const orderFields = {
   dryRun: Type.Optional(Type.Boolean({ description: 'Only counts what it would act on; default false' })),
   after: Type.Optional(Type.String({ minLength: 1, maxLength: 1_000, description: '`next` of the previous answer' })),
 };
-const RetryInput = Type.Object(orderFields, CLOSED);
-const DiscardInput = Type.Object(
+const RetryInput = Type.Named('ProblemRetry', orderFields, CLOSED);
+const DiscardInput = Type.Named(
+  'ProblemDiscard',
   {
     ...orderFields,
     reason: Type.String({ minLength: 1, maxLength: MAX_REASON, description: 'For other operators, and kept' }),
@@ -48,7 +49,7 @@ const DiscardInput = Type.Object(
 );
 type Order = Static<typeof RetryInput>;
 
-const Handled = Type.Object({
+const Handled = Type.Named('HandledProblems', {
   dryRun: Type.Boolean(),
   problems: CountOf('Problems that matched, up to 1,000 in one request; with `dryRun`, all'),
   done: CountOf('Problems that were retried or discarded; 0 with `dryRun`'),

@@ -21,12 +21,13 @@ import { askedIn, cursorOf, filterOf, placeOf, problemParameters } from './probl
 
 const ID =
   'Names the problem as long as it lasts: `lane:dataset`, `lane:dataset:target` for an install, or `report:ID`, `mail:ID`';
-const Lane = Type.Enum([...PROBLEM_LANES]);
+const Lane = Type.Enum([...PROBLEM_LANES], { title: 'FailedLane' });
 const State = Type.Enum([...PROBLEM_STATES], {
+  title: 'FailedState',
   description: '`dead`: the job used its attempts. `failed`: the upload or import ended so. The others are of installs',
 });
 
-const ProblemItem = Type.Object({
+const ProblemItem = Type.Named('FailedStep', {
   id: Type.String({ description: ID }),
   lane: Lane,
   state: State,
@@ -40,13 +41,13 @@ const ProblemItem = Type.Object({
 });
 type ProblemItem = Static<typeof ProblemItem>;
 
-const ProblemPageView = Type.Object({
+const ProblemPageView = Type.Named('FailedSteps', {
   results: Type.Array(ProblemItem, { description: 'Oldest first' }),
   next: Type.Optional(Type.String({ description: '`after` of the next page; absent on the last page' })),
 });
 type ProblemPageView = Static<typeof ProblemPageView>;
 
-const CauseItem = Type.Object({
+const CauseItem = Type.Named('FailureCause', {
   cause: Type.String(),
   lane: Lane,
   state: State,
@@ -57,7 +58,9 @@ const CauseItem = Type.Object({
 });
 type CauseItem = Static<typeof CauseItem>;
 
-const CauseList = Type.Object({ results: Type.Array(CauseItem, { description: 'Most problems first' }) });
+const CauseList = Type.Named('FailureCauses', {
+  results: Type.Array(CauseItem, { description: 'Most problems first' }),
+});
 type CauseList = Static<typeof CauseList>;
 
 interface ProblemOptions {

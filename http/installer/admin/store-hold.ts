@@ -12,15 +12,20 @@ import { ADMIN_REFUSALS } from './admin-route.ts';
 /** Uploads wait so long at most. Clients give up later. */
 const MAX_SECONDS = 60;
 
-const HoldInput = Type.Object(
+const HoldInput = Type.Named(
+  'StoreHoldInput',
   {
     seconds: Type.Integer({ minimum: 1, maximum: MAX_SECONDS, description: 'The hold ends by itself after this time' }),
   },
   CLOSED,
 );
-const Held = Type.Object({ until: Type.String({ format: 'date-time', description: 'When it ends by itself' }) });
+const Held = Type.Named('StoreHeld', {
+  until: Type.String({ format: 'date-time', description: 'When it ends by itself' }),
+});
 type Held = Static<typeof Held>;
-const Released = Type.Object({ held: Type.Boolean({ description: 'False if it had ended by itself' }) });
+const Released = Type.Named('StoreReleased', {
+  held: Type.Boolean({ description: 'False if it had ended by itself' }),
+});
 type Released = Static<typeof Released>;
 
 const PATH = '/admin/rpc/object-store/hold';

@@ -19,6 +19,11 @@ const TAGS: readonly (Tag & { readonly paths: RegExp })[] = [
     paths: /\/(shares|share-offers)/,
   },
   { name: 'Datasets', description: 'Upload, listing, metadata, revisions and deletion', paths: /^\/datasets\b/ },
+  {
+    name: 'Resumable uploads',
+    description: 'Files that are sent in pieces, by the tus protocol, before a dataset is made of them',
+    paths: /^\/uploads\b/,
+  },
   { name: 'Account', description: 'The caller', paths: /^\/users\// },
   { name: 'Report jobs', description: 'Formatting of query results', paths: /^\/(jobs|statuses|link-guest)\b/ },
   {

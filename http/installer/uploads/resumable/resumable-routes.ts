@@ -13,7 +13,7 @@ import { CHECKSUM_ALGORITHMS, OFFSET_TYPE, tusHeaders } from './tus-headers.ts';
 
 const Bytes = Type.Integer({ minimum: 0, format: 'int64' });
 export const UploadIdText = Type.String({ pattern: '^[0-9a-f]{32}$' });
-const Resumable = Type.Object({
+const Resumable = Type.Named('ResumableUpload', {
   uploadId: UploadIdText,
   fileName: Type.String(),
   length: Bytes,
