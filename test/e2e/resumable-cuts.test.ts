@@ -10,12 +10,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout } from 'node:timers/promises';
 import t from 'tap';
 import { parse, stringify } from 'yaml';
 import { Api } from '../support/api.ts';
 import { CountingRelay } from '../support/counting-relay.ts';
 import { freePortBase, longshore, ROOT, tempDir, type Up, up } from '../support/longshore.ts';
-import { settled } from '../support/site-state.ts';
 
 const MIB = 1024 * 1024;
 const SIZE = Number(process.env.LONGSHORE_CUTS_MIB ?? 256) * MIB;
@@ -76,7 +76,7 @@ t.test('an upload that is cut again and again ends byte-identical, and little is
   notePeak();
   t.comment(`peak of the server ${peakMib.toFixed(0)} MiB`);
   const id = stdout.trim();
-  await settled(dir);
+  await packed(id);
   t.equal(await storedDigest(id), digest);
   const shown = (await api.json('/uploads')) as readonly object[];
   t.strictSame(shown, [], 'the upload is used');
@@ -168,6 +168,16 @@ async function writeRandom(path: string, bytes: number): Promise<string> {
   }
   await pipeline(Readable.from(pieces()), createWriteStream(path));
   return hash.digest('hex');
+}
+
+/** Resolves when the archive of the upload can be downloaded. Its import, of gigabytes, is not waited for. */
+async function packed(id: string): Promise<void> {
+  for (;;) {
+    const { status } = (await api.json(`/datasets/${id}`)) as { status: { upload: { status: string } } };
+    if (status.upload.status === 'success') return;
+    if (status.upload.status !== 'running') throw new Error(`the upload ended ${status.upload.status}`);
+    await setTimeout(250);
+  }
 }
 
 /** Of the data file, as it comes in the archive of the upload. */

@@ -132,8 +132,8 @@ export class InstallerClient {
     const sent = (await isLarge(source)) ? await this.#sendResumably(source, signal) : undefined;
     const body = sent ? stringifyJson({ details, uploadIds: sent.uploadIds }) : await formOf(details, source);
     const headers = sent ? { 'content-type': 'application/json' } : {};
-    const response = await this.#call(path, { method, body, headers }, signal);
-    await sent?.transfer.forget();
+    const create = () => this.#call(path, { method, body, headers }, signal);
+    const response = await (sent ? sent.transfer.finish(sent.uploadIds, create, signal) : create());
     return ((await bodyOf(response)) as { datasetId: string }).datasetId;
   }
 

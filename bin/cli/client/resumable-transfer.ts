@@ -77,8 +77,32 @@ export class ResumableTransfer {
     return ids;
   }
 
-  /** Forgets the uploads, once a dataset was made of them. */
-  async forget(): Promise<void> {
+  /**
+   * Makes a dataset of the uploads with `create`, which is repeated while the server is away. An upload that is gone after such a
+   * failure was used: the dataset exists, and only the response was lost.
+   */
+  async finish(uploadIds: readonly string[], create: () => Promise<Response>, signal: AbortSignal): Promise<Response> {
+    const backoff = new Backoff(DELAYS.batch);
+    for (;;) {
+      try {
+        if (backoff.failures > 0 && (await this.#offset(uploadIds[0] ?? '', signal)) === undefined) {
+          await this.#forget();
+          throw new Failure(
+            'rejected',
+            "the connection broke, but the dataset was made: 'longshore datasets list' shows it",
+          );
+        }
+        const response = await create();
+        await this.#forget();
+        return response;
+      } catch (error) {
+        if (signal.aborted || !isPassing(error) || backoff.failures + 1 >= ATTEMPTS) throw error;
+        await this.#options.clock.sleep(backoff.failed(), signal);
+      }
+    }
+  }
+
+  async #forget(): Promise<void> {
     for (const { stateFile } of this.#sent) await rm(stateFile, { force: true });
   }
 
