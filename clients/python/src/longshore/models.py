@@ -262,6 +262,44 @@ class Doi(TypedDict, closed=True):
     description: NotRequired[str]
 
 
+FailedLane: TypeAlias = Literal[
+    'softDelete',
+    'upload',
+    'import',
+    'updateMeta',
+    'install',
+    'sharing',
+    'reconciliation',
+    'hardDelete',
+    'report',
+    'mail',
+]
+
+
+FailedState: TypeAlias = Literal[
+    'dead', 'failed', 'failed-installation', 'missing-dependency', 'delayed'
+]
+
+
+class Example(TypedDict):
+    id: str
+    message: str
+
+
+class FailureCause(TypedDict):
+    cause: str
+    lane: FailedLane
+    state: FailedState
+    count: int
+    oldest: str
+    newest: str
+    example: Example
+
+
+class FailureCauses(TypedDict):
+    results: list[FailureCause]
+
+
 class FileDetails(TypedDict):
     fileName: str
     fileSize: int
@@ -270,6 +308,46 @@ class FileDetails(TypedDict):
 class Funding(TypedDict, closed=True):
     agency: str
     awardNumber: str
+
+
+Skipped1 = TypedDict(
+    'Skipped1',
+    {
+        'busy': NotRequired[int],
+        'not-failed': NotRequired[int],
+        'delayed': NotRequired[int],
+        'files-gone': NotRequired[int],
+        'target-disabled': NotRequired[int],
+        'target-away': NotRequired[int],
+        'error': NotRequired[int],
+    },
+)
+
+
+class Lane(TypedDict):
+    lane: Literal[
+        'softDelete',
+        'upload',
+        'import',
+        'updateMeta',
+        'install',
+        'sharing',
+        'reconciliation',
+        'hardDelete',
+        'report',
+        'mail',
+    ]
+    problems: int
+    done: int
+    skipped: Skipped1
+
+
+class HandledProblems(TypedDict):
+    dryRun: bool
+    problems: int
+    done: int
+    lanes: list[Lane]
+    next: NotRequired[str]
 
 
 class Dependency1(TypedDict):
@@ -283,6 +361,22 @@ class Info(TypedDict):
     threads: int
     uptime: str
     uptimeMillis: int
+
+
+class Process(TypedDict):
+    instance: int
+    host: str
+    pid: int
+    started: str
+
+
+class HistoryRequest(TypedDict):
+    actor: Actor
+    method: str
+    route: str
+    outcome: Literal['done', 'refused', 'rejected', 'failed', 'cut']
+    status: NotRequired[int]
+    request: str
 
 
 class Hyperlink(TypedDict, closed=True):
@@ -310,6 +404,24 @@ class SyncControl(TypedDict):
     sharesUpdateTime: str
     dataUpdateTime: str
     metaUpdateTime: str
+
+
+class DiscardedItem(TypedDict):
+    lane: Literal[
+        'softDelete',
+        'upload',
+        'import',
+        'updateMeta',
+        'install',
+        'sharing',
+        'reconciliation',
+        'hardDelete',
+    ]
+    installTarget: NotRequired[str]
+    at: str
+    by: str
+    reason: str
+    message: str
 
 
 class JobCancelling(TypedDict):
@@ -499,6 +611,17 @@ class Plugin(TypedDict):
     installTargets: NotRequired[list[InstallTargetId]]
 
 
+class PluginCall(TypedDict):
+    call: str
+    plugin: NotRequired[str]
+    target: NotRequired[InstallTargetId]
+    ms: int
+    outcome: str
+    message: NotRequired[str]
+    exitCode: NotRequired[int]
+    output: NotRequired[str]
+
+
 class Errors(TypedDict):
     general: list[str]
     byKey: dict[str, list[str]]
@@ -524,8 +647,92 @@ class Problem(TypedDict):
     errors: NotRequired[Errors]
 
 
-Skipped1 = TypedDict(
-    'Skipped1',
+Id: TypeAlias = str
+
+
+ProblemDiscard = TypedDict(
+    'ProblemDiscard',
+    {
+        'ids': NotRequired[list[Id]],
+        'lane': NotRequired[
+            Literal[
+                'softDelete',
+                'upload',
+                'import',
+                'updateMeta',
+                'install',
+                'sharing',
+                'reconciliation',
+                'hardDelete',
+                'report',
+                'mail',
+            ]
+        ],
+        'state': NotRequired[
+            Literal[
+                'dead', 'failed', 'failed-installation', 'missing-dependency', 'delayed'
+            ]
+        ],
+        'plugin': NotRequired[str],
+        'type': NotRequired[str],
+        'target': NotRequired[str],
+        'owner': NotRequired[str],
+        'dataset': NotRequired[str],
+        'contains': NotRequired[str],
+        'cause': NotRequired[str],
+        'from': NotRequired[str],
+        'before': NotRequired[str],
+        'all': NotRequired[bool],
+        'dryRun': NotRequired[bool],
+        'after': NotRequired[str],
+        'reason': str,
+    },
+    closed=True,
+)
+
+
+ProblemRetry = TypedDict(
+    'ProblemRetry',
+    {
+        'ids': NotRequired[list[Id]],
+        'lane': NotRequired[
+            Literal[
+                'softDelete',
+                'upload',
+                'import',
+                'updateMeta',
+                'install',
+                'sharing',
+                'reconciliation',
+                'hardDelete',
+                'report',
+                'mail',
+            ]
+        ],
+        'state': NotRequired[
+            Literal[
+                'dead', 'failed', 'failed-installation', 'missing-dependency', 'delayed'
+            ]
+        ],
+        'plugin': NotRequired[str],
+        'type': NotRequired[str],
+        'target': NotRequired[str],
+        'owner': NotRequired[str],
+        'dataset': NotRequired[str],
+        'contains': NotRequired[str],
+        'cause': NotRequired[str],
+        'from': NotRequired[str],
+        'before': NotRequired[str],
+        'all': NotRequired[bool],
+        'dryRun': NotRequired[bool],
+        'after': NotRequired[str],
+    },
+    closed=True,
+)
+
+
+Skipped2 = TypedDict(
+    'Skipped2',
     {
         'no-flag': NotRequired[int],
         'too-young': NotRequired[int],
@@ -544,7 +751,7 @@ class PruneReport(TypedDict):
     cutoff: str
     pruned: int
     trimmed: int
-    skipped: Skipped1
+    skipped: Skipped2
     failures: int
     failure: NotRequired[str]
 
@@ -624,6 +831,18 @@ class ReloadReport(TypedDict):
     applied: list[AppliedItem]
     needsRestart: list[NeedsRestartItem]
     unchanged: int
+
+
+class ResumableUpload(TypedDict):
+    uploadId: str
+    fileName: str
+    length: int
+    offset: int
+    expires: str
+
+
+class RetriedDataset(TypedDict):
+    datasetId: DatasetId
 
 
 class Revision(TypedDict):
@@ -715,6 +934,18 @@ StatusBlock = TypedDict(
         'install': list[InstallItem],
     },
 )
+
+
+class StoreHeld(TypedDict):
+    until: str
+
+
+class StoreHoldInput(TypedDict, closed=True):
+    seconds: int
+
+
+class StoreReleased(TypedDict):
+    held: bool
 
 
 class Type2(TypedDict):
@@ -844,6 +1075,24 @@ class FailedInstalls(TypedDict):
     ids: NotRequired[list[DatasetId]]
 
 
+class FailedStep(TypedDict):
+    id: str
+    lane: FailedLane
+    state: FailedState
+    datasetId: NotRequired[DatasetId]
+    owner: NotRequired[UserId]
+    type: NotRequired[str]
+    installTarget: NotRequired[str]
+    message: str
+    cause: str
+    since: str
+
+
+class FailedSteps(TypedDict):
+    results: list[FailedStep]
+    next: NotRequired[str]
+
+
 class FileListing(TypedDict):
     upload: ZipDetails
     install: NotRequired[ZipDetails]
@@ -866,6 +1115,41 @@ class Health(TypedDict):
     info: Info
 
 
+class HistoryJob(TypedDict):
+    lane: Literal[
+        'softDelete',
+        'upload',
+        'import',
+        'updateMeta',
+        'install',
+        'sharing',
+        'reconciliation',
+        'hardDelete',
+    ]
+    job: int
+    eventId: int
+    outcome: Literal[
+        'done',
+        'invalid',
+        'failed',
+        'retry',
+        'paused',
+        'returned',
+        'crashed',
+        'dead',
+        'cancelled',
+        'process-died',
+        'lease-lost',
+        'retried',
+        'discarded',
+    ]
+    attempt: NotRequired[int]
+    ms: NotRequired[int]
+    message: NotRequired[str]
+    calls: NotRequired[list[PluginCall]]
+    process: NotRequired[Process]
+
+
 class InternalDetails(TypedDict):
     datasetType: DatasetType
     owner: UserId
@@ -881,6 +1165,7 @@ class InternalDetails(TypedDict):
     summary: str
     description: NotRequired[str]
     syncControl: NotRequired[SyncControl]
+    discarded: NotRequired[list[DiscardedItem]]
     uploadFiles: NotRequired[list[str]]
     installFiles: NotRequired[list[str]]
 
@@ -1097,6 +1382,13 @@ class DatasetDetails17(TypedDict):
     files: FileListing17
 
 
+class HistoryEntry(TypedDict):
+    id: str
+    at: str
+    job: NotRequired[HistoryJob]
+    request: NotRequired[HistoryRequest]
+
+
 class JobReport(TypedDict):
     meta: Meta
     lanes: list[LaneReport]
@@ -1119,3 +1411,8 @@ class ListingItem(TypedDict):
     summary: str
     description: NotRequired[str]
     originalId: NotRequired[DatasetId]
+
+
+class DatasetHistory(TypedDict):
+    results: list[HistoryEntry]
+    next: NotRequired[str]
