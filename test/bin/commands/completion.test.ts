@@ -14,7 +14,7 @@ const execute = promisify(execFile);
 const scripts = Object.fromEntries(
   await Promise.all(['bash', 'zsh', 'fish'].map(async (shell) => [shell, (await run(completion, [shell])).out])),
 ) as Record<string, string>;
-const SUBCOMMANDS = ['list', 'show', 'download', 'revise', 'delete', 'undelete', 'share', '--help'];
+const SUBCOMMANDS = ['list', 'show', 'download', 'revise', 'delete', 'undelete', 'retry', 'share', '--help'];
 
 t.test('a real bash completes commands, options and values, and files where files go', async (t) => {
   const dir = t.testdir();

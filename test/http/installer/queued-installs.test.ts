@@ -42,7 +42,7 @@ const NAMED = [
 const UNNAMED = [{ installTarget: 'PlainSite', meta: { status: 'failed-installation' }, data: failed }];
 
 const showsInstalls = (response: RouteResponse | undefined): boolean =>
-  JSON.stringify(response?.schema ?? {}).includes('missing-dependency');
+  JSON.stringify(response?.schema ?? {}).includes('"InstallState"');
 
 /** The one member of that name, wherever it stands. */
 function installIn(value: unknown): unknown {

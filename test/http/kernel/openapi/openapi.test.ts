@@ -73,6 +73,10 @@ for (const [name, app] of Object.entries(SERVICES))
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
     );
     t.strictSame(described.sort(), routes.map(({ method, path }) => `${method} ${path}`).sort());
+    t.notOk(
+      document.tags.some((tag) => (tag as { readonly name: string }).name === 'Other'),
+      'every path has a group in http/kernel/openapi/tags.ts',
+    );
     const ids = routes.map((each) => each.operationId);
     t.equal(new Set(ids).size, ids.length, 'operation ids are unique');
     for (const { operationId, responses } of routes)
