@@ -115,6 +115,8 @@ export const ENDPOINT_ROWS = {
   'ours/DELETE document': '204',
   'ours/PUT dataset-properties': '202',
   'ours/DELETE variable-properties': '204',
+  'ours/resumable uploads':
+    'tus 1.0: created, continued, listed, terminated; then a dataset is made of them by `uploadIds`',
   'ours/stored documents': 'vdi-meta.json and upload-error.json, the latter as upload-errors.json too',
   'ours/ranges and 304': 'downloads in parts, and nothing anew that the caller has',
   'ours/301': 'a superseded revision leads to the newest',

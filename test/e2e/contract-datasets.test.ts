@@ -395,3 +395,35 @@ row('lifecycle/prune', async (t) => {
   t.equal((await at.admin.get(`/admin/reports/datasets/${second}`)).status, 404);
   t.equal((await owner.get(`/datasets/${second}`)).status, 404);
 });
+
+row('ours/resumable uploads', async (t) => {
+  const tus = { 'tus-resumable': '1.0.0' };
+  const named = { ...tus, 'upload-metadata': `filename ${Buffer.from('genes.txt').toString('base64')}` };
+  const created = async (length: number): Promise<string> => {
+    const answer = await owner.call('POST', '/uploads', { headers: { ...named, 'upload-length': String(length) } });
+    t.equal(answer.status, 201);
+    return new URL(answer.headers.get('location') ?? '').pathname;
+  };
+  const bytes = (offset: number) => ({
+    ...{ ...tus, 'upload-offset': String(offset) },
+    'content-type': 'application/offset+octet-stream',
+  });
+  const content = 'PF3D7_0100100\n';
+  const path = await created(content.length);
+  const begun = await owner.call('PATCH', path, { headers: bytes(0), body: content.slice(0, 5) });
+  t.strictSame([begun.status, begun.headers.get('upload-offset')], [204, '5']);
+  t.match((await owner.get(path)).body, { offset: 5, length: content.length });
+  t.equal((await friend.get(path)).status, 404, 'another user');
+  const overridden = (method: string, headers: Record<string, string>, body?: string) =>
+    owner.call('POST', path, {
+      headers: { ...headers, 'x-http-method-override': method },
+      ...(body === undefined ? {} : { body }),
+    });
+  t.equal((await overridden('HEAD', tus)).status, 200);
+  t.equal((await overridden('PATCH', bytes(5), content.slice(5))).status, 204);
+  const id = path.split('/').at(-1);
+  t.ok(((await owner.get('/uploads')).body as readonly object[]).some((one) => Object.values(one).includes(id)));
+  const accepted = await owner.send('POST', '/datasets', { details: details(), uploadIds: [id] });
+  t.equal(accepted.status, 202, accepted.text);
+  t.equal((await owner.call('DELETE', await created(3), { headers: tus })).status, 204);
+});

@@ -46,6 +46,9 @@ export function acceptStatement(upload: AcceptedUpload, instance: number, parame
         upload_status: packed ? `'success'` : `'running'`,
         import_status: `'queued'`,
         raw_bytes: received,
+        // Otherwise the lane says what it has packed.
+        upload_file_count: parameters.add(packed ? files.length : 0, 'integer'),
+        upload_file_bytes: parameters.add(packed ? sumOf(files) : 0, 'bigint'),
         ...syncColumns('meta', upload.metaVersion, parameters),
         traceparent,
       },
