@@ -72,3 +72,8 @@ t.test('changes can be made to a document, which stays as it was', async (t) => 
   t.strictSame(withChanges(document, changes), after);
   t.strictSame(document, before);
 });
+
+t.test('a change below what the document does not have is left out', async (t) => {
+  const change = { steps: ['a', 'b'], to: 2 };
+  for (const before of [{ a: 1 }, { a: null }, {}]) t.strictSame(withChanges(before, [change]), before);
+});

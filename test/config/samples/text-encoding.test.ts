@@ -83,6 +83,14 @@ for (const [sample, what, upload] of UPLOADS)
     }
   });
 
+t.test('the last byte of a file is looked at, too', async (t) => {
+  const run = await sampleRun(t, 'genelist', db);
+  // No character of UTF-8 begins with F5.
+  const { exit, said } = await run.import([{ name: 'genes.txt', text: hex('47310a4a6ff5') }]);
+  t.equal(exit, 99);
+  t.match(said, [/^'genes.txt' is not a text file in UTF-8: line 2, column 3: the byte F5; it may be .*Joõ/]);
+});
+
 const ENCODERS: readonly (readonly [name: string, encoded: (text: string) => Uint8Array, converted: boolean])[] = [
   ['UTF-8 with a mark', (text) => Buffer.from(`\ufeff${text}`), false],
   ['UTF-16, low byte first', (text) => Buffer.from(`\ufeff${text}`, 'utf16le'), true],

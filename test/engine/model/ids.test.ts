@@ -32,6 +32,9 @@ t.test('a revision knows its root and its number', async (t) => {
   t.strictSame(ofOthers && [rootOf(ofOthers), revisionNumber(ofOthers)], [root, 2]);
   const original = parseDatasetId('without-a-number_');
   t.equal(original && rootOf(original), original);
+  const nameless = parseDatasetId('_1');
+  t.ok(nameless, 'an id of another installer');
+  t.equal(nameless && rootOf(nameless), nameless, 'no dataset has an empty id');
 });
 
 t.test('a user id is a whole number from 1 to 9223372036854776000', async (t) => {

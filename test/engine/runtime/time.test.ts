@@ -111,6 +111,10 @@ t.test('a wait that is longer than a timer of Node.js takes is several timers', 
   t.notOk(fired, 'a wait that was cancelled does not fire, even in its last turn');
 });
 
+t.test('a wait of nothing ends for the reason of its signal, too', async (t) => {
+  await t.rejects(systemClock.sleep(0, AbortSignal.abort(new Error('over'))), { message: 'over' });
+});
+
 t.test('fires on time although nothing else wakes the process', async (t) => {
   const time = join(import.meta.dirname, '..', '..', '..', 'engine', 'runtime', 'time.ts');
   // What wakes it after 20 s is told from the clock by half of that.
