@@ -42,12 +42,18 @@ t.test('every command that answers prints JSON, one document or one per line, an
     'datasets show': [[id, ...data]],
     'datasets download': [[id, '--out', join(dir, 'upload.zip'), ...data]],
     'datasets share': [[id, '--with', '7', ...data]],
+    'datasets retry': [[id, ...data]],
     'datasets revise': [[id, genes, ...revision, '--watch', ...data]],
     'datasets delete': [[`${id}_1`, ...data]],
     'datasets undelete': [[`${id}_1`, ...data]],
     jobs: [data],
     top: [['--once', '--interval', '0.1', ...data]],
-    retry: [['1', ...data]],
+    problems: [data, ['--causes', ...data]],
+    retry: [
+      ['1', ...data],
+      ['--lane', 'import', '--dry-run', ...data],
+    ],
+    discard: [['--lane', 'import', '--reason', 'of no use', '--dry-run', ...data]],
     cancel: [['1', ...data]],
     history: [[id, ...data]],
     'pause lane': [['sharing', '--for', '1h', ...data]],
@@ -88,9 +94,9 @@ t.test('every command that answers prints JSON, one document or one per line, an
     for (const args of argLists) {
       const { code, stdout, stderr } = await longshore([...name.split(' '), ...args, '--json']);
       const at = `${name} ${args[0]}`;
-      // There is no failed job to retry and no running one to cancel, and a run of the reconciler may be under way.
+      // There is nothing that failed to retry and no running job to cancel, and a run of the reconciler may be under way.
       const refused =
-        ['retry', 'cancel', 'reconcile'].includes(name) &&
+        ['datasets retry', 'retry', 'cancel', 'reconcile'].includes(name) &&
         code === EXIT.failed &&
         stdout === '' &&
         /: 40[49]: /.test(stderr);
