@@ -110,7 +110,7 @@ t.test('bodies open where they stand', async (t) => {
   const body = page.locator('#createDataset details').first();
   t.notOk(await body.locator('ul').first().isVisible());
   await body.locator('summary').click();
-  t.match(await body.locator('ul').first().innerText(), /details[\s\S]*NewDataset[\s\S]*dataFile/);
+  t.match(await body.locator('ul').first().innerText(), /details[\s\S]*NewDataset[\s\S]*uploadIds/);
 });
 
 t.test('a named schema is shown once, and what names it leads there', async (t) => {
