@@ -40,7 +40,7 @@ t.test('LongshoreHttpErrors, LongshoreDaemonFailing', async (t) => {
   // As after a backup of an older version was restored.
   const { db } = site.seeds;
   await db.query('drop function waits_for_pause; drop table pause, pause_wait');
-  await db.query('delete from migration where number >= 8');
+  await db.query('delete from migration where number = 8');
   const ask = async () => void (await site.run('pause', 'list'));
   await ask();
   await Promise.all([site.fires('LongshoreDaemonFailing', { daemon: 'pauses' }), ask(), ask(), ask()]);
