@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { parse } from 'yaml';
+import { etagOf } from '../../engine/adapters/directory/directory-store-reader.ts';
 
 /** A dataset that is copied. */
 export interface Original {
@@ -91,9 +92,8 @@ export class CopiedDatasets implements AsyncDisposable {
       const file = join(folder, name);
       writeFileSync(file, name === META ? metadataOf(copy, content) : content);
       if (name !== META && name !== DATA) continue;
-      const { ino, mtimeNs, size } = statSync(file, { bigint: true });
-      const etag = [ino, mtimeNs, size].map((part) => part.toString(16)).join('-');
-      versions.set(name, { etag, ms: Number(mtimeNs / 1_000_000n) });
+      const stats = statSync(file, { bigint: true });
+      versions.set(name, { etag: etagOf(stats), ms: Number(stats.mtimeNs / 1_000_000n) });
     }
     const [meta, data] = [versions.get(META), versions.get(DATA)];
     if (!meta || !data) throw new Error(`the original has no ${META} or no ${DATA}`);
@@ -215,6 +215,6 @@ const TABLES = `
   from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
   where t.table_type = 'BASE TABLE' and c.is_generated = 'NEVER' and c.table_schema not in ('access', 'report')
   group by c.table_schema, c.table_name
-  having bool_or(c.column_name = 'dataset_id' and c.data_type = 'text') and c.table_name not in ('job', 'event_log', 'slim_pass')
+  having bool_or(c.column_name = 'dataset_id' and c.data_type = 'text') and c.table_name not in ('job', 'job_history', 'event_log', 'slim_pass')
     and c.table_name not like 'audit%'
   order by c.table_name <> 'dataset', c.table_name <> 'dataset_install', c.table_schema, c.table_name`;
