@@ -1,10 +1,8 @@
 // Installs what the benchmark measures against: packages of its own folder, and Debian packages, as root.
 //   node test/bench/install.ts [--packages]     only the former
 
-import { execFileSync } from 'node:child_process';
-import { statSync } from 'node:fs';
-import { join } from 'node:path';
 import { installMissing } from '../support/debian-packages.ts';
+import { installFolder } from '../support/npm-folder.ts';
 
 /** By a file that the package brings. */
 const DEBIAN: Readonly<Record<string, string>> = {
@@ -31,13 +29,5 @@ const DEBIAN: Readonly<Record<string, string>> = {
   '/usr/bin/openssl': 'openssl',
 };
 
-const folder = import.meta.dirname;
-// Peers run without the scripts that they would run when installed.
-if (changed(join(folder, 'package-lock.json')) > changed(join(folder, 'node_modules', '.package-lock.json')))
-  execFileSync('npm', ['ci', '--ignore-scripts', '--no-fund', '--no-audit'], { cwd: folder, stdio: 'inherit' });
+installFolder(import.meta.dirname);
 if (!process.argv.includes('--packages')) installMissing(DEBIAN);
-
-/** When a file was last written; 0 where there is none. */
-function changed(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-}

@@ -27,9 +27,9 @@ import { CountingRelay } from '../support/counting-relay.ts';
 import { livingProcess } from '../support/database.ts';
 import { newUser } from '../support/dataset-samples.ts';
 import { tempDir } from '../support/longshore.ts';
+import { installFolder } from '../support/npm-folder.ts';
 import { startRadosgw } from './radosgw.ts';
 import { s3OptionsOf } from './s3-options.ts';
-import { installTusClients } from './tus-clients/install.ts';
 
 const MIB = 1024 * 1024;
 const SIZE = 48 * MIB;
@@ -43,7 +43,7 @@ const CLIENTS = join(import.meta.dirname, 'tus-clients');
 const run = promisify(execFile);
 const signal = new AbortController().signal;
 
-installTusClients();
+installFolder(join(import.meta.dirname, 'tus-clients'));
 const radosgw = await startRadosgw(t);
 const db = await cacheDatabase(t);
 const chromium = await browser(t);

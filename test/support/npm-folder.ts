@@ -1,14 +1,13 @@
-// Installs the clients of this folder, without the scripts that they would run when installed.
+// Packages that only some tests need, in a folder with a lock file of its own.
 
 import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 
-const folder = import.meta.dirname;
-
-export function installTusClients(): void {
+/** Installs what the lock file of the folder names, unless it is there. No script of a package runs. */
+export function installFolder(folder: string): void {
   if (changed(join(folder, 'package-lock.json')) > changed(join(folder, 'node_modules', '.package-lock.json')))
-    execFileSync('npm', ['ci', '--ignore-scripts', '--no-fund', '--no-audit'], { cwd: folder, stdio: 'ignore' });
+    execFileSync('npm', ['ci', '--ignore-scripts', '--no-fund', '--no-audit'], { cwd: folder, stdio: 'inherit' });
 }
 
 /** When a file was last written; 0 where there is none. */
