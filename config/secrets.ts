@@ -201,7 +201,7 @@ export function holdsLiteralSecret(
   );
 }
 
-/** The texts that {@link hideSecrets} hides. */
+/** The values that {@link hideSecrets} hides. */
 export function secretsIn(schema: SchemaNode | undefined, value: unknown, byName = false): readonly string[] {
   if (schema?.writeOnly || byName) return textsOf(value);
   if (Array.isArray(value)) return value.flatMap((item, i) => secretsIn(schema && childOf(schema, value, i), item));

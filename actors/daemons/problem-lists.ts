@@ -1,4 +1,4 @@
-// Several lists of problems as one: those of datasets first, then those of the services. Each is in a database of its own.
+// Joins several lists of problems: those of datasets come first, then those of the services. Each has its own database.
 
 import type { Problem, ProblemCause, ProblemLane, ProblemList, ProblemPlace } from '../../engine/ports/problems.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
@@ -43,7 +43,7 @@ export class ProblemLists implements ProblemList {
     return counts;
   };
 
-  /** Before the first problem of a list. */
+  /** The place before the first problem of a list. */
   #begin(list: number, after: ProblemPlace | undefined): ProblemPlace {
     return { list, until: after?.until ?? String(this.#clock.now() * 1_000), since: '0', id: '' };
   }

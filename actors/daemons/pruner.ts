@@ -117,7 +117,7 @@ export class Pruner {
     const batch = new JobBatch(this.#ports, 'hardDelete', 'pruner', signal);
     const found: (Decision | undefined)[] = [];
     for (const dataset of page) found.push(await this.#decide(dataset, draft, away, signal));
-    // In one statement, because each commit costs a write to disk.
+    // One statement for all, because each commit costs a write to disk.
     const due = page.flatMap(({ state, dataset }, i) => (state === 'deleted' && found[i] === 'prune' ? [dataset] : []));
     const kept = new Set(due);
     if (due.length > 0) for (const dataset of await this.#ports.index.beginPruning(due, signal)) kept.delete(dataset);

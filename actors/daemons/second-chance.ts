@@ -1,5 +1,5 @@
-// Retries or discards problems on an administrator's order: one by one, or all that match a filter. Each batch of the listing
-// is one transaction. Installs have a status on their target, so each of those is cleared under its dataset's lease.
+// Retries or discards problems when an administrator orders it: single ones, or all that match a filter. Each batch is one
+// transaction. Failed installs also have a status on their target, so each is cleared under its dataset's lease.
 
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import {
@@ -23,12 +23,12 @@ import { ProblemLists } from './problem-lists.ts';
 
 interface SecondChancePorts extends ClearPorts {
   readonly problems: Omit<Problems, 'discards'>;
-  /** Those that run in this process. */
+  /** The services that run in this process. */
   readonly services?: Readonly<Partial<Record<ServiceLane, ServiceProblems | undefined>>>;
 }
 
 const BATCH = 200;
-/** Each asks a control database. */
+/** Each queries a control database. */
 const DATASETS_AT_ONCE = 4;
 
 type Outcomes = ReadonlyMap<Problem, readonly ProblemOutcome[]>;
@@ -130,7 +130,7 @@ export class SecondChance implements SecondChances {
     return { lanes: [...tallies].map(([lane, tally]) => ({ lane, ...tally })), next };
   }
 
-  /** Outcomes of the installs of one dataset and kind are kept at the first of them. */
+  /** The installs of one dataset and kind are cleared together. Their outcomes are listed under the first of them. */
   async #clear(installs: readonly DatasetProblem[], signal: AbortSignal): Promise<Outcomes> {
     const groups = [...Map.groupBy(installs, ({ lane, dataset }) => `${lane} ${dataset}`).values()];
     const cleared = await inParallel(groups, DATASETS_AT_ONCE, async (group) => {
@@ -172,7 +172,7 @@ const isOfDataset = (problem: Problem): problem is DatasetProblem => problem.dat
 const outcomesOf = (batch: readonly Problem[], outcomes: readonly ProblemOutcome[]): Outcomes =>
   new Map(batch.map((problem, i) => [problem, outcomes.slice(i, i + 1)]));
 
-/** One outcome for each install: those that the clearing did not find have not failed any more. */
+/** One outcome for each install. Those that the clearing did not find no longer count as failed. */
 const padded = (outcomes: readonly ProblemOutcome[], size: number): readonly ProblemOutcome[] =>
   Array.from({ length: size }, (_, i) => outcomes[i] ?? 'not-failed');
 

@@ -30,7 +30,7 @@ export async function sweepUploads(
   return orphans.length;
 }
 
-// Of resumable uploads that have expired, were terminated, or became part of a dataset, the bytes are removed, then the row.
+// Removes resumable uploads that have expired, were terminated, or became part of a dataset: first the bytes, then the row.
 
 interface ResumableSweepParts {
   readonly resumable: Pick<ResumableUploads, 'leftovers' | 'forget'>;
@@ -39,7 +39,7 @@ interface ResumableSweepParts {
   readonly log: Logger;
 }
 
-/** Returns how many were removed. One that cannot be removed does not keep the others. */
+/** Returns how many were removed. A failure does not keep the others from being removed. */
 export async function sweepResumable(
   { resumable, bytes, clock, log }: ResumableSweepParts,
   signal: AbortSignal,
@@ -52,15 +52,15 @@ export async function sweepResumable(
       removed++;
     } catch (err) {
       signal.throwIfAborted();
-      log.warn({ err, upload }, 'a resumable upload could not be removed; the next sweep tries again');
+      log.warn({ err, upload }, 'a resumable upload could not be removed; the next sweep retries it');
     }
   }
-  if (removed > 0) log.info({ uploads: removed }, 'resumable uploads removed that were used, terminated or expired');
+  if (removed > 0) log.info({ uploads: removed }, 'used, terminated or expired resumable uploads removed');
   return removed;
 }
 
-// Drops what is past its retention: weekly partitions of the audit trail, and entries of the history. Every process runs this:
-// a row is dropped once.
+// Drops weekly partitions of the audit trail and entries of the history once their retention is over. Every process runs this;
+// each row is dropped only once.
 
 interface RetentionOptions extends TimerParts {
   readonly name: string;

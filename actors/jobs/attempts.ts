@@ -1,5 +1,5 @@
-// What the history keeps of an attempt (engine/ports/job-history.ts): how it ended, and the plugin calls that it made. Texts are
-// bounded, so that a row has at most 40 KiB. A job that did nothing leaves no row: that is most jobs of a reconciliation.
+// What the history keeps of an attempt (engine/ports/job-history.ts): how it ended, and its plugin calls. Texts are bounded, so a
+// row has at most 40 KiB. A job that did nothing leaves no row, such as most jobs of a reconciliation.
 
 import type { DatasetId } from '../../engine/model/ids.ts';
 import { OUTPUT_BYTES, type ScriptEvidence } from '../../engine/model/script-evidence.ts';
@@ -12,20 +12,20 @@ import type { Clock } from '../../engine/runtime/time.ts';
 import { allMessages, type TaskRunner } from '../tasks/task-map.ts';
 
 const MESSAGE_BYTES = 2 * 1024;
-/** More than one attempt makes with the most targets that anybody has. */
+/** More than an attempt makes on the largest number of targets that is known. */
 const MOST_CALLS = 100;
 
 /** The attempts that run in this process. */
 export class Attempts {
   readonly #clock: Pick<Clock, 'now'>;
-  /** The lease of its dataset makes an attempt the only one. */
+  /** A dataset has at most one attempt at a time, because of its lease. */
   readonly #running = new Map<DatasetId, AttemptCall[]>();
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock;
   }
 
-  /** Remembers the calls of plugins for the attempts that make them. */
+  /** Wraps `tasks`: plugin calls are recorded for the attempts that make them. */
   recording(tasks: TaskRunner): TaskRunner {
     const running = this.#running;
     const clock = this.#clock;
@@ -87,7 +87,8 @@ export interface RunningAttempt {
 
 const UNRECORDED: RunningAttempt = { end: (outcome) => outcome };
 
-export const begin = (job: ClaimedJob, attempts: Attempts | undefined): RunningAttempt =>
+/** Without `attempts`, nothing is recorded. */
+export const beginAttempt = (job: ClaimedJob, attempts: Attempts | undefined): RunningAttempt =>
   attempts?.begin(job) ?? UNRECORDED;
 
 const didNothing = (outcome: JobOutcome): boolean =>

@@ -1,5 +1,5 @@
-// Cancels running jobs of this process at the order of an operator, wherever the order was given. A job that was claimed and has
-// not started ends when its turn comes. A job whose end is about to be written keeps that end.
+// Cancels running jobs of this process when an operator orders it, in any process. A job that was claimed and has not started
+// ends when its turn comes. A job whose outcome is about to be written keeps that outcome.
 
 import type { CancelRequest, JobCancels } from '../../engine/ports/job-cancels.ts';
 import type { ClaimedJob } from '../../engine/ports/jobs.ts';
@@ -33,7 +33,7 @@ export class Cancellations {
     stop();
   }
 
-  /** False when the job has ended here meanwhile, or runs under another lease. */
+  /** False when the job has ended meanwhile, or runs under another lease. */
   cancel(request: CancelRequest): boolean {
     const { job: id, token, hard, by, reason } = request;
     const about = { job: id, by, hard, ...(reason === undefined ? {} : { reason }) };
@@ -51,7 +51,7 @@ export class Cancellations {
     return false;
   }
 
-  /** Why the job must not start; undefined = it may. Call it when its turn has come. */
+  /** Why the job must not start; undefined when it may. Call it when its turn has come. */
   taken(job: ClaimedJob): Cancelled | undefined {
     if (this.#marked.size === 0) return undefined;
     const cancelled = this.#marked.get(keyOf(job));
@@ -59,7 +59,7 @@ export class Cancellations {
     return cancelled;
   }
 
-  /** Forgets waiting jobs that were given back, so that the marks are as few as the jobs that lanes hold. */
+  /** Also forgets waiting jobs that were given back, so there are never more marks than jobs that lanes hold. */
   #mark(job: ClaimedJob, cancelled: Cancelled): void {
     const held = new Set(this.#holders.flatMap((holder) => holder.held().map(keyOf)));
     for (const key of this.#marked.keys()) if (!held.has(key)) this.#marked.delete(key);

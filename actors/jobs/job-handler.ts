@@ -57,7 +57,7 @@ export function decideOutcome(
     case 'defect':
       return { kind: 'dead', failure: kind, message, ...told };
     case 'transient': {
-      // It need not check often: when the pause is over, it is due at once.
+      // The longest delay will do: when the pause ends, the job is due at once.
       if (error instanceof Paused) return { kind: 'retry', delayMs: policy.maxMs, message, countsAttempt: false };
       const next = afterFailure(policy, job.attempts, error, random);
       if (next.kind === 'give-up') return { kind: 'dead', failure: 'transient', message, ...told };

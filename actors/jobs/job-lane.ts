@@ -12,7 +12,7 @@ import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Random, RetryPolicy } from '../../engine/runtime/retry.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';
 import { Paused, pausableSource, type WorkPauses } from '../pauses/paused-work.ts';
-import { type Attempts, begin } from './attempts.ts';
+import { type Attempts, beginAttempt } from './attempts.ts';
 import type { Cancellations } from './cancellations.ts';
 import type { Receiver } from './hand-over.ts';
 import { decideOutcome, type FailedOutcome, type JobHandler } from './job-handler.ts';
@@ -83,7 +83,7 @@ export function jobLane(options: JobLaneOptions): Lane<ClaimedJob, RecordedOutco
       if (isPaused(job, options)) return REQUEUE;
       const cancelled = options.cancellations?.taken(job);
       if (!cancelled) return runJob(job, options, signal);
-      const attempt = begin(job, options.attempts);
+      const attempt = beginAttempt(job, options.attempts);
       return attempt.end(await endCancelled(job, cancelled, options, options.log), { as: 'cancelled' });
     },
     settle: (error, job) => decideOutcome(error, job, tuning.retry, options.random),
@@ -116,7 +116,7 @@ export async function runJob(
   signal: AbortSignal,
 ): Promise<RecordedOutcome> {
   const { handler, tuning, clock } = options;
-  const attempt = begin(job, options.attempts);
+  const attempt = beginAttempt(job, options.attempts);
   const trace = job.traceparent === undefined ? {} : { trace: traceIdOf(job.traceparent) };
   const about = { lane: handler.lane, dataset: job.dataset, owner: job.owner, event: job.eventId, ...trace };
   const begun = clock.now();
@@ -151,18 +151,18 @@ export async function runJob(
   }
 }
 
-/** Invalid data are no failure of ours. */
+/** A user's invalid data are not logged as a failure. */
 function logFault(log: Logger, ended: object, { attempts }: ClaimedJob, { kind, message, exitCode }: JobFault): void {
   const fields = { ...ended, reason: message, ...(exitCode === undefined ? {} : { exitCode }) };
   if (kind === 'invalid') log.info(fields, 'job ended');
   else log.warn({ ...fields, attempts: attempts + 1 }, 'job failed');
 }
 
-/** For the owner, who does not read who has cancelled it. */
+/** The owner does not learn who cancelled the job. */
 const STOPPED = 'an operator stopped this step; it is not repeated by itself';
 const REPORT_MS = 10_000;
 
-/** A cancelled job is dead even if its owner cannot be told: it must not run again by itself. */
+/** A cancelled job is dead even if the report to its owner fails: it must not run again by itself. */
 async function endCancelled(
   job: ClaimedJob,
   { message }: Cancelled,
@@ -171,10 +171,10 @@ async function endCancelled(
 ): Promise<JobOutcome> {
   const about = { lane: job.lane, dataset: job.dataset, owner: job.owner, event: job.eventId };
   log.info({ ...about, job: job.id, reason: message }, 'job cancelled by an operator');
-  // The job's own signal has aborted.
+  // The job's own signal is aborted.
   using limit = deadline(clock, REPORT_MS, undefined, () => transient(`no response within ${REPORT_MS} ms`));
   try {
-    // To the owner it is an end that neither the data nor the owner has caused.
+    // `transient`: neither the data nor the owner caused it.
     await handler.report(job, { kind: 'dead', failure: 'transient', message: STOPPED }, limit.signal);
   } catch (error) {
     log.warn({ ...about, err: messageOf(error) }, 'the outcome of a job could not be reported');

@@ -39,7 +39,7 @@ export class Scratch {
   }
 }
 
-/** In one step, unless something is there already or the folder above is not. */
+/** Takes one call, unless the folder exists already or its parent is missing. */
 async function makeEmpty(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o700 });

@@ -73,7 +73,7 @@ export class HardDeleteLane implements JobHandler {
     await this.#purge(job, record, signal);
     // Nothing follows from it but this job.
     const last = ['vdi-meta.json', 'revised-flag', 'delete-flag'] as const;
-    // The rows of a dataset that is not known are not removed, so what is counted of it goes with the objects.
+    // For a dataset without a record no row is removed, so the bytes are uncounted with the objects.
     await removeObjects(store, job, { last, handedOver: true, ...(record ? { forgotten: true } : {}) }, signal);
     await catalog.remove(job.dataset, job.lease, signal);
     this.#log('info', job, 'dataset removed');

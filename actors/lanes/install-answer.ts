@@ -1,4 +1,4 @@
-// What the plugin's answer to a step of an install means: the status, its messages for the owner, and what operators see.
+// What the plugin's reply to a step of an install means: the status, the messages for the owner, and what operators see.
 
 import type { ScriptEvidence } from '../../engine/model/script-evidence.ts';
 import type { InstallKind, InstallStatus } from '../../engine/model/status.ts';
@@ -21,7 +21,7 @@ export interface Answer {
   readonly fault?: JobFault;
 }
 
-/** Throws when the plugin's server failed: the step is tried again. */
+/** Throws when the plugin's server failed: the step is retried. */
 export function answerOf(reply: InstallReply, step: AnsweredStep): Answer {
   switch (reply.kind) {
     case 'success':

@@ -238,7 +238,7 @@ export class InstallLane implements JobHandler {
     return step.attempt ? undefined : step;
   }
 
-  /** The result when the step is over. Otherwise the update-meta lane has it. */
+  /** The result, once the step is over. A step that waits is left to the update-meta lane. */
   async #installMeta(job: ClaimedJob, meta: TargetResult['meta'], signal: AbortSignal): Promise<readonly StepResult[]> {
     if (!meta) return [];
     const result = await runStep(job, meta.step, this.#retry.meta, this.#ports, signal, meta.marked);

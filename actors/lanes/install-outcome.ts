@@ -8,7 +8,10 @@ import { linesOf } from '../dataset/site-targets.ts';
 import { DONE, type FailedOutcome } from '../jobs/job-handler.ts';
 import type { StepResult } from './install-step.ts';
 
-/** The end of all steps when every step is over. Otherwise retries when the first waiting step is due. Steps count their own attempts. */
+/**
+ * The outcome of the job: that of its steps once all are over, otherwise a retry when the first waiting step is due. Steps count
+ * their own attempts.
+ */
 export function nextTry(results: readonly (StepResult | undefined)[], nowMs: number): JobOutcome {
   const waiting = results.filter((result) => result?.kind === 'waiting');
   if (waiting.length === 0) return outcomeOf(results);
@@ -18,7 +21,7 @@ export function nextTry(results: readonly (StepResult | undefined)[], nowMs: num
   return { kind: 'retry', delayMs, message, countsAttempt: false };
 }
 
-/** The steps that failed in this attempt decide; a failure of ours before invalid data. */
+/** Steps that failed in this attempt decide. `failed` takes precedence over `invalid`. */
 function outcomeOf(results: readonly (StepResult | undefined)[]): JobOutcome {
   const faults = results.flatMap((result) => (result?.kind === 'over' && result.fault) || []);
   const worst = faults.find(({ kind }) => kind === 'failed') ?? faults[0];

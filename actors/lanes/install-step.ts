@@ -69,7 +69,7 @@ interface StepWrite {
 }
 
 export type StepResult =
-  /** `fault`: it failed in this attempt. */
+  /** `fault`: why the step failed, if it did so in this attempt. */
   | { readonly kind: 'over'; readonly status: InstallStatus; readonly fault?: JobFault | undefined }
   /** Not due before this time, in milliseconds since 1970. `why` is for operators. */
   | { readonly kind: 'waiting'; readonly untilMs: number; readonly why?: string };
@@ -125,7 +125,7 @@ export async function failStep(
   ports: StepPorts,
   signal: AbortSignal,
 ): Promise<StepResult> {
-  // It is no failure of the step. When the pause is over, the job is due at once.
+  // A pause is not a failure of the step. When it ends, the job is due at once.
   if (error instanceof Paused)
     return { kind: 'waiting', untilMs: ports.clock.now() + policy.maxMs, why: messageOf(error) };
   const attempt = attemptOf(step);

@@ -82,7 +82,7 @@ export class SharingLane implements JobHandler {
     return record.metadata.installTargets.flatMap((id) => this.#ports.targets.get(id) ?? []);
   }
 
-  /** False when the target has these shares already, or not the dataset. */
+  /** False when the target already has these shares, or does not have the dataset. */
   async #shareOn(job: ClaimedJob, target: InstallTarget, shares: Shares, signal: AbortSignal): Promise<boolean> {
     const state = await target.state(job.dataset, signal);
     if (!state.present || state.deletedStatus !== 0 || sharesInSync(state.sync.shares, shares.version)) return false;

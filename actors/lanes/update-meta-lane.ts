@@ -92,8 +92,8 @@ export class UpdateMetaLane implements JobHandler {
   }
 
   /**
-   * Writes the list of properties in every run: it can change without the metadata, and the cache stores no version of it. False
-   * when the cache has the metadata already.
+   * Writes the list of properties in every run: it can change without the metadata, and the cache stores no version of it. Returns
+   * false when the cache already has the metadata.
    */
   async #writeCache(
     job: ClaimedJob,

@@ -1,5 +1,5 @@
-// Makes paused work wait: wrappers around what lanes work with. A job that finds its plugin or target paused is put back without
-// counting an attempt, and is remembered, so that it is due at once when the pause is over.
+// Makes paused work wait, by wrappers around what lanes work with. A job that finds its plugin or target paused is put back without
+// counting an attempt. It is recorded, so that it is due at once when the pause ends.
 
 import type { LaneSource } from '../../engine/jobs/lane-options.ts';
 import { type DataTypes, typeKey } from '../../engine/model/data-types.ts';
@@ -12,7 +12,7 @@ import type { BlockedTypes } from '../jobs/job-source.ts';
 import type { TaskRunner } from '../tasks/task-map.ts';
 import type { PausesInForce } from './pauses-in-force.ts';
 
-/** The work waits for an operator. To everything else, it is a dependency that is not available. */
+/** The work waits for the end of a pause. Code that does not know pauses treats it as an unavailable dependency. */
 export class Paused extends Failure {
   constructor({ kind, name, by, since }: Pause) {
     super('transient', `${kind} ${name}: paused by ${by} since ${since.toISOString()}`, { unreachable: true });
@@ -20,7 +20,7 @@ export class Paused extends Failure {
   }
 }
 
-/** What lanes need to know of the pauses. */
+/** The pauses, as lanes need them. */
 export interface WorkPauses {
   readonly inForce: Pick<PausesInForce, 'find' | 'watch'>;
   readonly waits: Pick<Pauses, 'wait'>;
@@ -70,7 +70,7 @@ export function pausableTypes(
   };
 }
 
-/** Tasks of a lane that is claimed although a plugin is paused: those that call it fail with {@link Paused}. */
+/** For lanes whose jobs are claimed although a plugin is paused. Tasks that call that plugin fail with {@link Paused}. */
 export function pausableTasks(tasks: TaskRunner, lane: LaneName, { inForce, waits }: WorkPauses): TaskRunner {
   return {
     async run(name, input, options) {
@@ -83,7 +83,7 @@ export function pausableTasks(tasks: TaskRunner, lane: LaneName, { inForce, wait
   };
 }
 
-/** The targets as the lane sees them. Whatever a lane does on a target begins with reading its state or writing its first rows. */
+/** The targets for one lane. A lane's work on a target begins with `state` or `begin`, so only these two check the pauses. */
 export function pausableTargets(
   targets: ReadonlyMap<TargetId, InstallTarget>,
   lane: LaneName,

@@ -1,6 +1,6 @@
-// The pauses in force, in the memory of each process. Lanes look here before they claim. Read from the cache database before the
-// first lane starts, then whenever the table changes, and every ten seconds in case a notification was lost. If the database
-// does not answer, the last known pauses stay in force.
+// The pauses in force, in the memory of each process. Lanes look here before they claim. They are read from the cache database
+// before the first lane starts, then whenever the table changes, and every ten seconds in case a notification was lost. If the
+// database does not respond, the last known pauses stay in force.
 
 import type { Pause, PauseKind, PausePlace, Pauses } from '../../engine/ports/pauses.ts';
 import type { ChildSpec } from '../../engine/runtime/actor.ts';
@@ -68,7 +68,7 @@ export class PausesInForce implements Disposable {
     return () => this.#wakes.delete(mine);
   }
 
-  /** Reads the pauses, and makes due what waited for pauses that are over. One call at a time. */
+  /** Reads the pauses, and makes jobs due whose pauses are over. One call at a time. */
   async refresh(signal: AbortSignal): Promise<void> {
     this.#replace(await this.#port.list(signal));
     await this.#port.release(signal);
@@ -95,7 +95,7 @@ export class PausesInForce implements Disposable {
     this.#cancelAlarm?.();
   }
 
-  /** If a run is already waiting to start, it will see the change. A failed run is logged by the daemon. */
+  /** A run that is already waiting to start will see the change. The daemon logs a failed run. */
   #refreshSoon(): void {
     if (!this.#ending.signal.aborted) this.#timer?.runNow(this.#ending.signal).catch(() => undefined);
   }
@@ -111,7 +111,7 @@ export class PausesInForce implements Disposable {
     this.#resumed([...before.values()].filter((pause) => !this.#pauses.has(keyOf(pause))));
   }
 
-  /** Pauses whose time is over, without asking the database. */
+  /** Ends pauses whose time is over, without asking the database. */
   #expire(): void {
     const over = [...this.#pauses.values()].filter((pause) => !this.#isInForce(pause));
     for (const pause of over) this.#pauses.delete(keyOf(pause));

@@ -149,13 +149,13 @@ function outcomeOf(result: ScriptResult, script: HostedScript): ScriptOutcome {
   }
 }
 
-/** The end of both outputs. Standard error comes last, because it usually has the reason. */
+/** The end of standard output and standard error, in this order, because standard error usually has the reason. */
 function outputOf({ stdout, stderrTail }: ScriptResult): { readonly output?: string } {
   const text = lastBytes([...stdout, stderrTail.trimEnd()].join('\n').trim(), OUTPUT_BYTES);
   return text === '' ? {} : { output: text };
 }
 
-/** Ends of scripts that operators look into. */
+/** Statuses that operators look into. */
 const FAILED: ReadonlySet<ExitStatus> = new Set(['failed', 'timed_out', 'not_started']);
 
 const laterMessage = (script: HostedScript): string =>

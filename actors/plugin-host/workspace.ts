@@ -1,4 +1,4 @@
-// The folder of one call, in which its script runs. It is removed afterwards. Its folder `properties`, which only some calls need,
+// The folder of one call, in which its script runs. It is removed afterwards. Some calls need the folder `properties` in it, which
 // holds the data properties.
 
 import { lstat, mkdir, mkdtemp, opendir, readdir, stat } from 'node:fs/promises';

@@ -162,7 +162,7 @@ class MergeCursor<Row extends DatasetAddress> {
 }
 
 /** All rows of an index, or those after a dataset. Nothing is held in the database between two pages. */
-export async function* pagesOf<Row extends DatasetAddress>(
+async function* pagesOf<Row extends DatasetAddress>(
   index: StoreOrdered<Row>,
   rows: number,
   signal: AbortSignal,

@@ -24,7 +24,7 @@ export interface TargetSnapshot {
   readonly applies: boolean;
   /** Undefined when the target did not answer. */
   readonly state: ControlState | undefined;
-  /** The data miss a dependency, and an operator has discarded that. */
+  /** The install of the data lacks a dependency, and an operator has discarded this problem. */
   readonly discarded?: boolean;
 }
 
@@ -164,7 +164,7 @@ async function readTargets(
   });
 }
 
-/** Asked only where the decision depends on it: there may be a million datasets. */
+/** Queries only where the decision depends on it, because there may be a million datasets. */
 async function discardedIn(
   { problems }: SnapshotPorts,
   { messages }: ControlState,

@@ -38,17 +38,15 @@ export const REPORT_LANE = 'report';
 const POLL_MS = 5_000;
 
 export function reportLane(options: ReportLaneOptions): ReportLane {
-  const { queue, clock, log, metrics, queueSize, workerCount } = options;
-  const isPaused = (): boolean => options.pauses?.find('lane', REPORT_LANE) !== undefined;
+  const { queue, pauses, clock, log, metrics, queueSize, workerCount } = options;
+  const isPaused = (): boolean => pauses?.find('lane', REPORT_LANE) !== undefined;
   const source = new ReportSource({ queue, clock, claimant: () => lane });
   const lane: ReportLane = new Lane<ReportClaim, ReportOutcome>({
     name: REPORT_LANE,
     ...{ clock, log, metrics, queueSize, workerCount },
     pollMs: POLL_MS,
-    source: options.pauses
-      ? pausableSource(source, isPaused, (wake) => options.pauses?.watch(wake) ?? (() => {}))
-      : source,
-    // Claimed before the pause, and not started.
+    source: pauses ? pausableSource(source, isPaused, (wake) => pauses.watch(wake)) : source,
+    // A job that was claimed before the pause, and has not started, goes back.
     run: async (claim, signal) => (isPaused() ? again(clock, 0, false) : runReport(claim, options, signal)),
     settle: (error, claim) => outcomeOf(error, claim, options),
     abandon: () => again(options.clock, 0, false),

@@ -16,7 +16,14 @@ import { bundle } from './bundle.ts';
 import { billOfMaterials, buildStamp, licenceTexts, packageFolders } from './packages.ts';
 
 /** Files that the program reads at run time (engine/runtime/program-files.ts). */
-const ASSETS = ['engine/adapters/migrations/*/*.sql', 'config/samples/access-studies.yaml'];
+const ASSETS = [
+  'engine/adapters/migrations/*/*.sql',
+  'config/samples/access-studies.yaml',
+  'http/kernel/openapi/scalar/scalar.js.br',
+];
+
+/** Folders with files of packages that are not installed. */
+const FOREIGN_FILES = ['http/kernel/openapi/scalar'];
 
 /** The Node.js that runs the build becomes the base of the executable. */
 const RUNTIME = `node_modules/node-${process.platform}-${process.arch}`;
@@ -60,8 +67,8 @@ try {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const folders = packageFolders(inputs, RUNTIME);
-  await writeFile(join(out, 'longshore.cdx.json'), await billOfMaterials(root, npm, folders, stamp));
-  await writeFile(join(out, 'longshore.licences.txt'), await licenceTexts(root, folders));
+  await writeFile(join(out, 'longshore.cdx.json'), await billOfMaterials(root, npm, folders, FOREIGN_FILES, stamp));
+  await writeFile(join(out, 'longshore.licences.txt'), await licenceTexts(root, [...folders, ...FOREIGN_FILES]));
   const digest = createHash('sha256');
   await pipeline(createReadStream(join(work, 'longshore')), digest);
   const sum = digest.digest('hex');

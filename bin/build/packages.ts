@@ -23,11 +23,15 @@ export function packageFolders(inputs: readonly string[], runtime: string): read
   return [...new Set([...found.filter((folder) => folder !== undefined), runtime])].sort();
 }
 
-/** CycloneDX 1.5 as JSON: npm's bill of the lock file, without the packages that are not in the build. */
+/**
+ * CycloneDX 1.5 as JSON: npm's bill of the lock file, without the packages that are not in the build.
+ * @param foreign folders with files of packages that are not in the lock file
+ */
 export async function billOfMaterials(
   root: string,
   npm: string,
   folders: readonly string[],
+  foreign: readonly string[],
   { date }: BuildStamp,
 ): Promise<string> {
   const args = [npm, 'sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'];
@@ -49,8 +53,14 @@ export async function billOfMaterials(
     ...one,
     dependsOn: one?.dependsOn?.filter((ref) => refs.has(ref)) ?? [],
   }));
+  const added = await Promise.all(foreign.map(async (folder) => componentOf(await manifestOf(root, folder))));
   const component = { ...bill.metadata.component, type: 'application', name: 'longshore' };
-  const content = { ...bill, metadata: { ...bill.metadata, timestamp: date, component }, components, dependencies };
+  const content = {
+    ...bill,
+    metadata: { ...bill.metadata, timestamp: date, component },
+    components: [...components, ...added],
+    dependencies,
+  };
   const { serialNumber: _random, ...rest } = content as typeof content & { serialNumber?: string };
   const hash = createHash('sha256').update(JSON.stringify(rest)).digest('hex');
   return `${JSON.stringify({ ...rest, serialNumber: `urn:uuid:${uuidOf(hash)}` }, null, 2)}\n`;
@@ -80,6 +90,15 @@ interface Manifest {
 
 const manifestOf = async (root: string, folder: string): Promise<Manifest> =>
   JSON.parse(await readFile(join(root, folder, 'package.json'), 'utf8')) as Manifest;
+
+const componentOf = ({ name, version, license }: Manifest): Component & Readonly<Record<string, unknown>> => ({
+  'bom-ref': `${name}@${version}`,
+  type: 'library',
+  name,
+  version,
+  purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+  licenses: [{ license: { id: license } }],
+});
 
 /** RFC 9562, version 8: derived from a hash. */
 const uuidOf = (hash: string): string =>

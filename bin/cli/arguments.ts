@@ -1,6 +1,7 @@
 // Parses a command line by the command's spec, strictly. Faults are usage errors with a suggestion.
 
 import { parseArgs } from 'node:util';
+import { parseDuration } from '../../engine/runtime/duration.ts';
 import { messageOf } from '../../engine/runtime/failure.ts';
 import {
   type ArgumentSpec,
@@ -113,6 +114,16 @@ export function wholeNumber(option: string, text: string, min: number, max: numb
   if (!/^\d+$/.test(text) || value < min || value > max)
     throw new UsageError(`--${option} '${text}': must be a whole number from ${min} to ${max}`);
   return value;
+}
+
+const LONGEST = '36500d';
+
+/** Milliseconds. The longest duration is a century, so that a time that it leads to is a date. */
+export function durationOf(option: string, text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined || ms <= 0 || ms > (parseDuration(LONGEST) ?? 0))
+    throw new UsageError(`--${option} '${text}': must be a duration such as 30m, 2h or 1d, at most ${LONGEST}`);
+  return ms;
 }
 
 // Suggestions for mistyped words.

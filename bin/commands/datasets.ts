@@ -67,7 +67,7 @@ export const undelete: Command = implement(UNDELETE, async ({ values, args: { id
 
 export const retry: Command = implement(RETRY, async ({ values, args: { id } }, io) => {
   await (await openClient(values, io)).retry(id, io.signal);
-  return done(id, 'is repeated', values, io);
+  return done(id, 'queued again', values, io);
 });
 
 export const share: Command = implement(SHARE, async ({ values, args: { id } }, io) => {

@@ -1,20 +1,22 @@
-// `longshore history ID`: the life of a dataset, an entry per line, and below it the calls of plugins with what they printed.
+// `longshore history ID`: the life of a dataset, one entry per line. Plugin calls, and what scripts printed, are indented below.
 
-import { implement } from '../cli/arguments.ts';
+import { implement, wholeNumber } from '../cli/arguments.ts';
 import type { ReportedCall, ReportedEntry } from '../cli/client/admin-reports.ts';
 import { openAdminClient } from '../cli/client/client-options.ts';
-import { type Command, EXIT, UsageError } from '../cli/command.ts';
+import { type Command, EXIT } from '../cli/command.ts';
 import { digits, jsonLine, oneLine, plainLines } from '../cli/terminal/text.ts';
 import { HISTORY } from '../cli/tree/administration.ts';
 
 /** Most entries that the server returns at once. */
 const PAGE = 1_000;
+const MOST_ENTRIES = 1_000_000;
 const INDENT = '    ';
-/** Aligns what follows the name of a lane; the longest is `reconciliation`. */
+/** The length of the longest lane name, `reconciliation`. */
 const WHO_WIDTH = 14;
 
 export const history: Command = implement(HISTORY, async ({ values, args: { dataset } }, io) => {
-  const limit = values.limit === undefined ? Number.POSITIVE_INFINITY : limitOf(values.limit);
+  const limit =
+    values.limit === undefined ? Number.POSITIVE_INFINITY : wholeNumber('limit', values.limit, 1, MOST_ENTRIES);
   const order = values['newest-first'] ? 'newest-first' : 'oldest-first';
   const client = await openAdminClient(values, io);
   let left = limit;
@@ -27,13 +29,6 @@ export const history: Command = implement(HISTORY, async ({ values, args: { data
     after = next;
   }
 });
-
-function limitOf(text: string): number {
-  const limit = Number(text);
-  if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(limit))
-    throw new UsageError(`--limit '${text}': expected a positive whole number`);
-  return limit;
-}
 
 function linesOf({ at, request, job }: ReportedEntry): readonly string[] {
   const line = (who: string, what: string): string => `${at}  ${who.padEnd(WHO_WIDTH)}  ${oneLine(what)}`;

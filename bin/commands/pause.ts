@@ -1,12 +1,11 @@
-// `longshore pause` and `longshore resume`: a lane, a plugin or an install target does no new work until it is resumed.
+// `longshore pause` and `longshore resume`: a paused lane, plugin or install target does no new work until it is resumed.
 
 import type { PauseKind } from '../../engine/ports/pauses.ts';
-import { parseDuration } from '../../engine/runtime/duration.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
-import { implement } from '../cli/arguments.ts';
+import { durationOf, implement } from '../cli/arguments.ts';
 import type { ReportedPause } from '../cli/client/admin-reports.ts';
 import { openAdminClient } from '../cli/client/client-options.ts';
-import { type Command, EXIT, UsageError } from '../cli/command.ts';
+import { type Command, EXIT } from '../cli/command.ts';
 import { table } from '../cli/terminal/table.ts';
 import { jsonDocument, jsonLine } from '../cli/terminal/text.ts';
 import {
@@ -53,11 +52,7 @@ export const RESUMES: Readonly<Record<PauseKind, Command>> = {
   target: resume(RESUME_TARGET, 'target'),
 };
 
-function endOf(text: string): string {
-  const ms = parseDuration(text);
-  if (ms === undefined || ms <= 0) throw new UsageError(`--for '${text}': must be a duration such as 30m, 2h or 1d`);
-  return new Date(systemClock.now() + ms).toISOString();
-}
+const endOf = (text: string): string => new Date(systemClock.now() + durationOf('for', text)).toISOString();
 
 const COLUMNS = [
   { head: 'kind', whole: true },

@@ -1,9 +1,8 @@
-// `longshore problems`, `retry` and `discard`: what failed for good, and a second chance for it.
+// `longshore problems`, `retry` and `discard`: lists, retries and discards what failed for good.
 
 import type { ProblemLane } from '../../engine/ports/problems.ts';
-import { parseDuration } from '../../engine/runtime/duration.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
-import { implement } from '../cli/arguments.ts';
+import { durationOf, implement } from '../cli/arguments.ts';
 import type { AdminClient } from '../cli/client/admin-client.ts';
 import type { HandledProblems, ProblemQuery } from '../cli/client/admin-reports.ts';
 import { openAdminClient } from '../cli/client/client-options.ts';
@@ -114,10 +113,7 @@ function queryOf(values: Filters): ProblemQuery {
 function momentOf(option: 'older-than' | 'newer-than', values: Filters): string | undefined {
   const text = values[option];
   if (text === undefined) return undefined;
-  const ms = parseDuration(text);
-  if (ms === undefined || ms <= 0)
-    throw new UsageError(`--${option} '${text}': must be a duration such as 30m, 2h or 1d`);
-  return new Date(systemClock.now() - ms).toISOString().slice(0, MOMENT_LENGTH);
+  return new Date(systemClock.now() - durationOf(option, text)).toISOString().slice(0, MOMENT_LENGTH);
 }
 
 function added(whole: HandledProblems, part: HandledProblems): HandledProblems {

@@ -99,7 +99,7 @@ interface RunOrder<Run extends ReportedRun> {
  * restarted.
  * @param tell called at each poll with the current run and with the last run before the order
  */
-export async function runToItsEnd<Run extends ReportedRun>(
+async function runToItsEnd<Run extends ReportedRun>(
   { start, runs }: RunOrder<Run>,
   tell: (current: Run, before: Run | undefined) => void,
   clock: Clock,

@@ -1,4 +1,4 @@
-// `longshore support-bundle`: collects what somebody who helps needs to know, without secrets.
+// `longshore support-bundle`: collects diagnostic information for support, without secrets.
 
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -33,14 +33,13 @@ export const supportBundle: Command = implement(SUPPORT_BUNDLE, async ({ values,
   const core = loaded?.ok ? loaded.configuration.containerCore : undefined;
   const token = values['admin-token'] ?? io.env.LONGSHORE_ADMIN_TOKEN ?? core?.authentication?.adminToken;
   const client = async (): Promise<AdminClient> => {
-    // A file that is named says where its server is; of a data directory, the running server does.
+    // A named configuration says where its server is. For a data directory, the running server has written its address.
     const { server, adminToken } =
       core && values.config !== undefined && values.server === undefined
         ? { server: adminUrlOf(core), adminToken: token }
         : await adminAccess(values, io);
     const found = adminToken ?? token;
-    if (found === undefined)
-      throw rejected('nobody says which administrator token the server takes; use --admin-token T');
+    if (found === undefined) throw rejected('the administrator token of the server is unknown; use --admin-token T');
     return new AdminClient({ server, adminToken: found });
   };
   const password = dir && (await readFile(dir.postgresPassword, 'utf8').catch(() => undefined));
@@ -66,7 +65,7 @@ export const supportBundle: Command = implement(SUPPORT_BUNDLE, async ({ values,
   return EXIT.ok;
 });
 
-const COLUMNS = [{ head: 'part', whole: true }, { head: 'size', whole: true }, { head: 'not there, because' }] as const;
+const COLUMNS = [{ head: 'part', whole: true }, { head: 'size', whole: true }, { head: 'missing because' }] as const;
 
 const row = ({ name, bytes, cut, failure }: PartReport) =>
   [name, bytes === undefined ? '' : `${sizeText(bytes)}${cut ? ', cut' : ''}`, failure ?? ''] as const;

@@ -38,7 +38,7 @@ export interface DataDir {
   readonly compiled: string;
 }
 
-/** What `longshore restore` has not moved to its place yet. While it is there, the directory is incomplete. */
+/** The folder of files that `longshore restore` has not moved to their places yet. While it exists, the directory is incomplete. */
 export const RESTORING = 'restore-partial';
 
 /** The contents of `endpoints.json`, for clients of `up`; base URLs without trailing slash. */

@@ -137,7 +137,7 @@ function withPorts(configuration: Configuration, portBase: number | undefined): 
   return { ...configuration, containerCore: { ...containerCore, ports }, installer: { ...installer, plugins } };
 }
 
-/** Reaches the embedded server by its socket. Plugins' databases stay as they are: scripts get a host and a port. */
+/** Uses the socket of the embedded server. Databases of plugins keep host and port, because scripts need those. */
 export function bySocket(
   configuration: Configuration,
   { port, socketDir }: Pick<EmbeddedPostgres, 'port' | 'socketDir'>,
@@ -170,7 +170,7 @@ const isEmbedded = ({ host, port }: Endpoint, own: number): boolean => host === 
 // Sets up the embedded PostgreSQL as the configuration requires: roles, databases, schemas, and migrations of our schemas.
 
 /** Changes only databases on the embedded server; an operator's own databases are left alone. */
-export async function prepareDatabases(
+async function prepareDatabases(
   installer: Configuration['installer'],
   server: { readonly port: number; readonly password: string },
   signal: AbortSignal,

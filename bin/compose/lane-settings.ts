@@ -1,4 +1,4 @@
-// What the configuration says of the lanes: their limits and channels, and what can be paused.
+// What the configuration says about lanes: their limits and channels, and what can be paused.
 
 import type { LaneChannels } from '../../actors/events/event-router.ts';
 import type { UploadLimits } from '../../actors/lanes/upload-lane.ts';

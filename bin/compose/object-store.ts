@@ -16,7 +16,7 @@ import { storeData } from './store-reader.ts';
 interface OpenStore extends Disposable {
   readonly store: ObjectStore;
   readonly uploadBytes: UploadBytes;
-  /** Undefined for a bucket, which other processes change, too. */
+  /** Undefined for a bucket, because other processes may change it. */
   readonly hold?: StoreHold;
   /** Finishes changes that crashed processes left incomplete; called again after each crash of a process. */
   settle(signal: AbortSignal): Promise<void>;

@@ -224,7 +224,7 @@ export async function openCore(
   };
 }
 
-/** Until a write succeeds, the service is degraded: it still reads and removes. */
+/** After a write that found no room, the service is degraded until a write succeeds. Reads and deletions still work. */
 const fullCheck = (store: RoomWatch): HealthCheck => ({
   name: 'object-store-room',
   vital: false,

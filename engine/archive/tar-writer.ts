@@ -86,7 +86,7 @@ export interface AnyTarEntry extends TarFile {
   readonly type: 'file' | 'folder' | 'link';
   /** Permissions. */
   readonly mode: number;
-  /** Values of a pax header, in addition to the path: they take precedence over what the record has room for. */
+  /** Further values of the pax header. Readers prefer them to the fields of the record. */
   readonly pax: Readonly<Record<string, string>>;
 }
 

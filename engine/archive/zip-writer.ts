@@ -68,7 +68,7 @@ export async function writeZip(
   return writeArchive(target, (output) => writeEntries(output, sources, add, options, signal), options);
 }
 
-/** The same zip, in memory. For sources that are together small. */
+/** Like {@link writeZip}, but in memory: for sources whose sum is small. */
 export async function zipInMemory(
   sources: Iterable<ArchiveSource>,
   options: Pick<ZipWriteOptions, 'level'>,

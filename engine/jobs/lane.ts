@@ -1,6 +1,6 @@
 // A lane: claims jobs from a source in batches, runs a bounded number of them, and writes their outcomes back.
 //
-// A claimed job      waits in the mailbox, then runs on one of `workerCount` workers
+// A claimed job      waits in the mailbox, then runs on one of `workerCount` workers (held-jobs.ts)
 //   run resolves     its outcome waits to be written
 //   run rejects      `settle` turns the error (the abort's reason when we aborted it) into an outcome
 //   not started      at stop, `abandon` provides the outcome
@@ -12,9 +12,8 @@
 
 import { Actor } from '../runtime/actor.ts';
 import { aborted, kindOf, messageOf } from '../runtime/failure.ts';
-import { Turns } from '../runtime/fair-share.ts';
 import { Notifier } from '../runtime/wait.ts';
-import { type Claimed, type Running, takeDuplicates, takeNext, withDuplicates } from './claimed-job.ts';
+import { type Claimed, HeldJobs, type Running } from './held-jobs.ts';
 import { IdleWaits } from './idle-waits.ts';
 import {
   type LaneBounds,
@@ -25,20 +24,16 @@ import {
   laneMetrics,
 } from './lane-options.ts';
 import { type LanePlaces, LaneTraffic, type Sent } from './lane-traffic.ts';
-import { Mailbox } from './mailbox.ts';
 
 export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   readonly #options: LaneOptions<Job, Outcome>;
-  readonly #mailbox: Mailbox<Claimed<Job>>;
-  readonly #running = new Map<number | string, Running<Job>>();
-  /** Waiting jobs that were aborted before they started, with the reasons. */
-  readonly #cancelled = new Map<number | string, unknown>();
+  readonly #jobs: HeldJobs<Job>;
   readonly #notifier = new Notifier();
   readonly #metrics: LaneMetrics;
-  readonly #turns = new Turns();
   readonly #traffic: LaneTraffic<Job, Outcome>;
   #workers: number;
-  #reserved = 0; // Idle workers that are kept for jobs which come without a claim.
+  /** Idle workers that are kept for jobs which come without a claim. */
+  #reserved = 0;
   #works = false;
   readonly #idle = new IdleWaits();
   #fault: { readonly error: unknown } | undefined;
@@ -46,7 +41,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   constructor(options: LaneOptions<Job, Outcome>) {
     super(options);
     this.#options = options;
-    this.#mailbox = new Mailbox(options.queueSize);
+    this.#jobs = new HeldJobs(options);
     this.#workers = options.workerCount;
     this.#traffic = new LaneTraffic(options);
     this.#metrics = laneMetrics(options.metrics, options.name);
@@ -56,9 +51,9 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
 
   get sizes(): LaneSizes {
     return {
-      depth: this.#mailbox.size,
-      capacity: this.#mailbox.capacity,
-      inFlight: this.#running.size,
+      depth: this.#jobs.waiting,
+      capacity: this.#jobs.capacity,
+      inFlight: this.#jobs.running,
       workers: this.#workers,
       unwritten: this.#traffic.unwritten.length,
     };
@@ -66,23 +61,17 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
 
   /** All claimed jobs whose outcomes are not written yet. Their leases must be renewed. */
   held(): Job[] {
-    return [...this.#mailbox, ...withDuplicates(this.#running.values()), ...this.#traffic.unwritten].map(
-      ({ job }) => job,
-    );
+    return [...this.#jobs.all(), ...this.#traffic.unwritten.map(({ job }) => job)];
   }
 
   /** True while the job waits for a worker. */
   isWaiting(id: number | string): boolean {
-    return !this.#running.has(id) && [...this.#mailbox].some(({ job }) => this.#options.idOf(job) === id);
+    return this.#jobs.isWaiting(id);
   }
 
   /** Aborts the job if it runs, or keeps it from starting if it waits. False when the lane has no such job. */
   abortJob(id: number | string, reason: Error): boolean {
-    const running = this.#running.get(id);
-    running?.controller.abort(reason);
-    const waiting = running?.next !== undefined || [...this.#mailbox].some(({ job }) => this.#options.idOf(job) === id);
-    if (waiting) this.#cancelled.set(id, reason);
-    return running !== undefined || waiting;
+    return this.#jobs.abort(id, reason);
   }
 
   /** May be called at any time. No job is lost, aborted or started twice. With more workers, waiting jobs start at once. */
@@ -90,16 +79,16 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
     this.#workers = workerCount;
     this.#noteFree();
     if (!this.stopping.aborted) this.#beginWaiting();
-    for (const claimed of this.#mailbox.resize(queueSize)) this.#giveBack(claimed);
+    for (const claimed of this.#jobs.resize(queueSize)) this.#giveBack(claimed);
     this.#traffic.wake();
     this.#notifier.notify();
   }
 
   /** Keeps an idle worker for a job that comes without a claim. False when there is none, or when jobs wait for it. */
   reserve(): boolean {
-    const waits = this.#mailbox.size > 0 || this.#traffic.expectsJobs;
+    const waits = this.#jobs.waiting > 0 || this.#traffic.expectsJobs;
     if (!this.#works || this.draining.aborted || waits) return false;
-    if (this.#running.size + this.#reserved >= this.#workers) return false;
+    if (this.#jobs.running + this.#reserved >= this.#workers) return false;
     this.#reserved++;
     return true;
   }
@@ -148,14 +137,14 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
 
   #finished(): boolean {
     if (this.ended.aborted) return true;
-    return this.draining.aborted && this.#mailbox.size + this.#running.size === 0 && this.#traffic.isIdle;
+    return this.draining.aborted && this.#jobs.waiting + this.#jobs.running === 0 && this.#traffic.isIdle;
   }
 
   get #places(): LanePlaces {
-    const { size, capacity } = this.#mailbox;
-    const idle = Math.max(0, this.#workers - this.#running.size - this.#reserved);
+    const { waiting, running, capacity } = this.#jobs;
+    const idle = Math.max(0, this.#workers - running - this.#reserved);
     const takes = !this.draining.aborted && (idle > 0 || this.#options.source.waitsForWorker?.() !== true);
-    return { free: takes ? Math.max(0, idle + capacity - size) : 0, depth: size, capacity };
+    return { free: takes ? Math.max(0, idle + capacity - waiting) : 0, depth: waiting, capacity };
   }
 
   /** Never rejects. */
@@ -177,7 +166,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   }
 
   #noteFree(): void {
-    this.#idle.note(this.#running.size < this.#workers, this.clock.now());
+    this.#idle.note(this.#jobs.running < this.#workers, this.clock.now());
   }
 
   #fetched(jobs: readonly Job[]): void {
@@ -196,16 +185,14 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   }
 
   #admit(claimed: Claimed<Job>): void {
-    if (this.#running.size < this.#workers) this.#place(claimed);
-    else if (!this.#mailbox.offer(claimed)) this.#giveBack(claimed);
+    if (this.#jobs.running < this.#workers) this.#place(claimed);
+    else if (!this.#jobs.offer(claimed)) this.#giveBack(claimed);
   }
 
   /** Gives back a waiting job that will not start here: with the reason of its abort, or for any process to claim. */
   #giveBack({ job }: Claimed<Job>): void {
-    const id = this.#options.idOf(job);
-    const reason = this.#cancelled.get(id);
-    const cancelled = this.#cancelled.delete(id);
-    this.#complete(job, cancelled ? this.#settle(reason, job) : this.#options.abandon(job));
+    const cancelled = this.#jobs.takeCancellation(job);
+    this.#complete(job, cancelled ? this.#settle(cancelled.reason, job) : this.#options.abandon(job));
   }
 
   #fetchFailed(sent: Sent<Job, Outcome>, error: unknown): void {
@@ -220,22 +207,18 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   }
 
   #place(claimed: Claimed<Job>): void {
-    const { job } = claimed;
-    const id = this.#options.idOf(job);
-    const duplicate = this.#running.get(id);
+    const duplicate = this.#jobs.keepDuplicate(claimed);
     if (duplicate) {
-      if (duplicate.next) this.#complete(duplicate.next.job, this.#options.abandon(duplicate.next.job));
-      duplicate.next = claimed;
+      if (duplicate.replaced !== undefined)
+        this.#complete(duplicate.replaced, this.#options.abandon(duplicate.replaced));
       return;
     }
-    if (this.#cancelled.has(id)) {
+    if (this.#jobs.isCancelled(claimed.job)) {
       this.#giveBack(claimed);
       return;
     }
-    const running: Running<Job> = { job, claimedAt: claimed.at, controller: new AbortController() };
-    this.#running.set(id, running);
+    const running = this.#jobs.begin(claimed);
     this.#noteFree();
-    if (this.#options.tenantOf) this.#turns.began(this.#options.tenantOf(job));
     void this.#perform(running);
   }
 
@@ -251,7 +234,7 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
       // If we aborted the job, its error may be any; the abort's reason counts.
       outcome = this.#settle(controller.signal.aborted ? controller.signal.reason : error, job);
     }
-    this.#running.delete(this.#options.idOf(job));
+    this.#jobs.end(running);
     this.#noteFree();
     if (this.#options.source.heldBack?.()) this.#traffic.wake();
     this.#complete(job, outcome, this.clock.now() - begun);
@@ -261,9 +244,8 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   }
 
   #beginWaiting(): void {
-    const { tenantOf } = this.#options;
-    while (this.#running.size < this.#workers) {
-      const claimed = takeNext(this.#mailbox, this.#running.values(), this.#turns, tenantOf);
+    while (this.#jobs.running < this.#workers) {
+      const claimed = this.#jobs.takeNext();
       if (!claimed) break;
       this.#place(claimed);
     }
@@ -286,14 +268,13 @@ export class Lane<Job, Outcome extends LaneOutcome> extends Actor {
   }
 
   #abandonWaiting(): void {
-    this.#traffic.hurry(this.clock.now()); // Shortens a back-off delay that began before the stop.
-    this.#cancelled.clear();
-    for (const { job } of [...this.#mailbox.drain(), ...takeDuplicates(this.#running.values())])
-      this.#complete(job, this.#options.abandon(job));
+    // Shortens a back-off delay that began before the stop.
+    this.#traffic.hurry(this.clock.now());
+    for (const { job } of this.#jobs.takeUnstarted()) this.#complete(job, this.#options.abandon(job));
   }
 
   #abortRunning(): void {
     const reason = this.hurried.aborted ? this.hurried.reason : aborted(`'${this.name}' ended`);
-    for (const { controller } of this.#running.values()) controller.abort(reason);
+    this.#jobs.abortRunning(reason);
   }
 }

@@ -38,7 +38,7 @@ export const EVENT_SOURCES = [
 ] as const;
 export type EventSource = (typeof EVENT_SOURCES)[number];
 
-/** Sources that repeat their requests until the work is done. What an operator has discarded is not requested by them. */
+/** Sources that repeat their requests until the work is done. They do not request what an operator has discarded. */
 export const REPEATING_SOURCES: readonly EventSource[] = ['full-reconciler', 'slim-reconciler', 'pruner'];
 
 /** The message on a lane's channel. `eventID` is an integer below 2^53 and follows the dataset through every lane. */

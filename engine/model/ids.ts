@@ -14,7 +14,7 @@ export type UserId = Branded<'UserId'>;
 /** One of the configured install targets, 5..32 characters (docs/contract/installer.md#shared-types). */
 export type TargetId = Branded<'TargetId'>;
 
-/** 32 hexadecimal digits: random, so that it tells nothing and nobody guesses it. */
+/** 32 random hexadecimal digits, which nobody can guess. */
 export type UploadId = Branded<'UploadId'>;
 
 /** The text of a dataset id as a regular expression. Never `.` or `..`, because ids are parts of paths. */

@@ -40,7 +40,7 @@ export type ObjectKey = DatasetAddress &
   );
 
 export const RESUMABLE_PREFIX = 'resumable/';
-/** Prefixes that hold no datasets, such as those of other services of the same bucket; router, listings and reconciler skip them. */
+/** Prefixes without datasets, such as those of other services of the bucket. Router, listings and reconciler skip them. */
 const FOREIGN_PREFIXES = ['reports/', 'handler/', RESUMABLE_PREFIX];
 /** Wider than `parseDatasetId`, so that an existing dataset is never taken for absent because of its name. */
 const KEY_DATASET_ID = /^[\w.-]{1,64}$/;

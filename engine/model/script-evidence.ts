@@ -1,4 +1,4 @@
-// What a script left when it failed, for operators: owners read the dataset's status.
+// Exit code and output of a script that failed, for operators. Owners read the dataset's status.
 
 export interface ScriptEvidence {
   readonly exitCode?: number | undefined;

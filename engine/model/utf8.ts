@@ -21,10 +21,10 @@ export function decodeDocument(bytes: Uint8Array): string | undefined {
   return text?.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
 }
 
-/** Room for the note of what was cut. */
+/** Room for the note that says how much was cut. */
 const NOTE_BYTES = 32;
 
-/** The beginning of the text, at most this many bytes of UTF-8 with a note of how many are left out. */
+/** The beginning of the text in at most `most` bytes of UTF-8, with a note that says how many bytes were left out. */
 export function firstBytes(text: string, most: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= most) return text;
@@ -33,7 +33,7 @@ export function firstBytes(text: string, most: number): string {
   return `${bytes.toString('utf8', 0, to)}… (${bytes.length - to} bytes left out)`;
 }
 
-/** As {@link firstBytes}, the end of the text. */
+/** Like {@link firstBytes}, with the end of the text. */
 export function lastBytes(text: string, most: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= most) return text;

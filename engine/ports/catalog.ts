@@ -181,8 +181,8 @@ export interface DatasetIndex extends StoreOrdered<IndexedDataset> {
     signal: AbortSignal,
   ): Promise<readonly RetiredDataset[]>;
   /**
-   * Moves datasets from `deleted` to `pruning`, the point of no return: from here on a deletion can no longer be undone. Returns
-   * those that were moved, in any order: not one that is not, or no longer, `deleted`, or whose row an edit has locked.
+   * Moves datasets from `deleted` to `pruning`, the point of no return: from here on a deletion can no longer be undone. Skips
+   * those that are not `deleted`, and those whose row an edit has locked. Returns those that were moved, in any order.
    */
   beginPruning(datasets: readonly DatasetId[], signal: AbortSignal): Promise<readonly DatasetId[]>;
 }

@@ -1,22 +1,22 @@
-// Orders to cancel a running job, from any process to the one that runs it. An order is not stored: if that process dies before
-// it receives the order, the job runs again.
+// Orders to cancel a running job, sent from any process to the one that runs it. Orders are not stored: if that process dies
+// before it receives one, the job runs again.
 
 export interface CancelOrder {
   readonly job: number;
   /** Who cancels it, for operators. */
   readonly by: string;
   readonly reason: string | undefined;
-  /** Without the usual grace: its thread or script is killed at once. */
+  /** No grace period: the thread or script is killed at once. */
   readonly hard: boolean;
 }
 
-/** What the process that runs the job is told. */
+/** The order as the process that runs the job receives it. */
 export interface CancelRequest extends CancelOrder {
-  /** Of the lease under which the job runs; the job may have ended and run again since. */
+  /** Of the lease under which the job ran when it was cancelled; it may have ended and run again since. */
   readonly token: number;
 }
 
-/** `asked`: the process that runs the job is told; if the job ends before, its own end counts. */
+/** `asked`: the order was sent to the process that runs the job. If the job ends first, its own outcome counts. */
 export type CancelAnswer = 'asked' | 'not-found' | 'not-running';
 
 export interface JobCancels {

@@ -1,25 +1,25 @@
-// What was tried with each dataset, when, by which process, and how it ended. A row is written in the step that ends the attempt
-// (`Jobs.completeAndFetch`), so there is exactly one for each attempt that did something or did not end well. Of attempts in a row
-// that wait for the same reason, only the first has one. Attempts whose process died get theirs when the job is claimed again. Rows outlive their job and their dataset, until they are removed by
-// age. Of each dataset the newest 1,000 are kept.
+// What was tried with each dataset, when, by which process, and how it ended. The step that ends an attempt writes its row
+// (`Jobs.completeAndFetch`), so each attempt that did something, or failed, has exactly one. If attempts wait for the same reason
+// one after another, only the first has a row. If the process died, the next claim of the job writes the row. Rows outlive their
+// job and their dataset. They are removed by age, and only the newest 1,000 of a dataset are kept.
 
 import type { LaneName } from '../model/event.ts';
 import type { DatasetId, TargetId } from '../model/ids.ts';
 
 /**
- * How an attempt ended, as the process wrote that ran it:
+ * How an attempt ended, as recorded by the process that ran it:
  *   done, invalid, failed   the job is over; invalid: the fault is in the user's data
  *   retry, paused           it runs again later; paused: once the pause is over
  *   returned, crashed       it went back to the queue: the process shut down or lost the lease; its thread died
  *   dead, cancelled         it runs again only when an operator retries it; cancelled: an operator ended it
  */
-export const ATTEMPT_OUTCOMES = [
+const ATTEMPT_OUTCOMES = [
   ...['done', 'invalid', 'failed', 'retry', 'paused', 'returned', 'crashed', 'dead', 'cancelled'],
 ] as const;
 export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
 
 /**
- *   process-died, lease-lost   an attempt of which no process wrote the end, found when the job was claimed again
+ *   process-died, lease-lost   no process recorded the end of the attempt; found when the job was claimed again
  *   retried, discarded         a delayed or dead job was put back into the queue, or removed
  */
 export const HISTORY_OUTCOMES = [
@@ -35,7 +35,7 @@ export interface AttemptCall {
   readonly plugin?: string;
   readonly target?: TargetId;
   readonly ms: number;
-  /** Of the reply, such as `success`, or `error` when there was none. */
+  /** The kind of the reply, such as `success`, or `error` when there was none. */
   readonly outcome: string;
   /** For operators. */
   readonly message?: string;
@@ -45,7 +45,7 @@ export interface AttemptCall {
 }
 
 export interface Attempt {
-  /** 1 for the first. Attempts that only waited do not count, so the next one has the same number. */
+  /** 1 for the first. An attempt that only waited does not count: the next one has the same number. */
   readonly attempt?: number;
   readonly ms?: number;
   /** For operators. */
@@ -53,7 +53,7 @@ export interface Attempt {
   readonly calls?: readonly AttemptCall[];
 }
 
-/** What a process writes about an attempt. */
+/** What a process records about an attempt. */
 export interface AttemptRecord extends Attempt {
   readonly outcome: AttemptOutcome;
 }
@@ -74,7 +74,7 @@ export interface HistoryEntry extends Attempt {
   readonly job: number;
   readonly eventId: number;
   readonly outcome: HistoryOutcome;
-  /** That ran the attempt; absent for an order of an operator. */
+  /** The one that ran the attempt; absent for an order of an operator. */
   readonly process?: HistoryProcess;
 }
 
@@ -97,6 +97,6 @@ export interface HistoryPage {
 
 export interface JobHistory {
   page(dataset: DatasetId, options: HistoryPageOptions, signal: AbortSignal): Promise<HistoryPage>;
-  /** Removes what ended before then, in ms since 1970; returns how many entries. */
+  /** Removes the entries that ended before that time, in ms since 1970. Returns how many. */
   dropBefore(at: number, signal: AbortSignal): Promise<number>;
 }

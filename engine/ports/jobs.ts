@@ -44,7 +44,7 @@ export interface ClaimedJob extends JobRequest {
 }
 
 export type JobOutcome =
-  /** `did`: what it did, for the history. Absent when there was nothing to do, or plugin calls say it. */
+  /** `did`: what the job did, for the history. Absent when there was nothing to do, or when its plugin calls show it. */
   | { readonly kind: 'done'; readonly did?: string }
   | JobFault
   /**
@@ -76,9 +76,9 @@ interface Explained extends ScriptEvidence {
 /** After so many thread deaths while running alone, a job is dead (docs/design/decisions.md#from-a-change-to-a-job). */
 export const CRASHES_ALONE = 3;
 
-/** As a lane writes it. */
+/** An outcome with its entry in the history. */
 export type RecordedOutcome = JobOutcome & {
-  /** For the history; absent when the job did nothing, or was given back before it started. */
+  /** Absent when the job did nothing, or was given back before it started. */
   readonly record?: AttemptRecord;
 };
 
@@ -193,7 +193,7 @@ export type RetryResult = 'queued' | 'not-found' | 'running';
 export interface JobAdmin {
   /** In order of creation. */
   list(filter: JobFilter, page: JobPage, signal: AbortSignal): Promise<JobList>;
-  /** Whose job it is. */
+  /** The dataset of a job; undefined when there is no such job. */
   dataset(id: number, signal: AbortSignal): Promise<DatasetId | undefined>;
   /**
    * Puts a delayed or dead job back into its lane's queue with all its attempts available, and wakes the lane. Also resets, in

@@ -57,8 +57,8 @@ export interface RemoveOptions {
    */
   readonly handedOver?: true;
   /**
-   * The caller removes the whole dataset, and its rows after its objects. What was counted of the objects is forgotten with the
-   * rows, so whoever counts need not count down before.
+   * The caller removes the whole dataset: its objects, then its rows. The rows hold the counts of the objects, so a store that
+   * counts bytes need not reduce them first.
    */
   readonly forgotten?: true;
 }
@@ -77,14 +77,14 @@ export interface PutAllOptions {
   readonly settle?: 'by caller';
 }
 
-/** Holds all changes of a store for a short time. Whoever wants to change something waits. Reads go on. */
+/** Holds all changes of a store for a short time: they wait. Reads go on. */
 export interface StoreHold {
   /**
-   * Resolves once nothing changes any more, with the time at which the hold ends by itself. Rejects if it is held already, or
-   * if changes that had begun do not end within `ms`.
+   * Resolves once no change is in progress, with the time at which the hold ends by itself. Rejects if the store is held
+   * already, or if changes in progress do not end within `ms`.
    */
   hold(ms: number, signal: AbortSignal): Promise<Date>;
-  /** Ends the hold. False if there was none any more: then something may have changed since. */
+  /** Ends the hold. False if it had ended by itself: objects may have changed since. */
   release(): boolean;
 }
 

@@ -9,7 +9,7 @@ export type PauseKind = (typeof PAUSE_KINDS)[number];
 
 export interface PausePlace {
   readonly kind: PauseKind;
-  /** Of the lane, the plugin's key in the configuration, or the install target's id. */
+  /** The lane's name, the plugin's key in the configuration, or the install target's id. */
   readonly name: string;
 }
 
@@ -17,7 +17,7 @@ export interface PauseOrder extends PausePlace {
   /** Who paused it, for operators. */
   readonly by: string;
   readonly reason: string | undefined;
-  /** When the pause ends by itself; undefined = only when it is ended. */
+  /** When the pause ends by itself; undefined = when somebody ends it. */
   readonly until: Date | undefined;
 }
 
@@ -34,15 +34,15 @@ export interface PauseWait extends PausePlace {
 export interface Pauses {
   /** Those in force, by kind and name. */
   list(signal: AbortSignal): Promise<readonly Pause[]>;
-  /** One that is in force keeps its `since`. */
+  /** Replaces a pause of the same place. If that one is in force, its `since` stays. */
   set(order: PauseOrder, signal: AbortSignal): Promise<Pause>;
   /** False when it is not paused. */
   end(place: PausePlace, signal: AbortSignal): Promise<boolean>;
   /** Remembers that the job waits for the pause. Call it before the job is put back. */
   wait(waiting: PauseWait, signal: AbortSignal): Promise<void>;
   /**
-   * Makes the jobs due whose pauses are over, in the order of their creation, and wakes their lanes. A job that is still running
-   * is left to the next call. Returns how many became due.
+   * Makes jobs due when the pause that they waited for is over, in the order of their creation, and wakes their lanes. Jobs that
+   * are still running are left to the next call. Returns how many became due.
    */
   release(signal: AbortSignal): Promise<number>;
   /** Calls `changed` after each change, and whenever one may have been missed. The returned function unsubscribes. */

@@ -11,9 +11,10 @@ import { LANES, type LaneName } from '../model/event.ts';
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 
 /**
- *   dead     the job has used its attempts       failed   the job ended; the status of the upload or import says so
- *   failed-installation, missing-dependency      the status of an install on one target
- *   delayed  the job will be retried by itself
+ *   dead                                      a job has used its attempts, or was cancelled
+ *   failed                                    an upload or import failed, and the dataset's status says so
+ *   failed-installation, missing-dependency   the status of an install on one target
+ *   delayed                                   the job will be retried by itself
  */
 export const PROBLEM_STATES = ['dead', 'failed', 'failed-installation', 'missing-dependency', 'delayed'] as const;
 export type ProblemState = (typeof PROBLEM_STATES)[number];
@@ -32,7 +33,7 @@ export interface ProblemKey {
   readonly target: TargetId | undefined;
 }
 
-/** Of a dataset, as {@link ProblemKey} says; or of a service, as its id says: `report:ID`, `mail:ID`. */
+/** A problem of a dataset ({@link ProblemKey}), or of a service: its id is then `report:ID` or `mail:ID`. */
 export interface Problem {
   readonly id: string;
   readonly lane: ProblemLane;
@@ -43,7 +44,7 @@ export interface Problem {
   readonly type: string | undefined;
   readonly state: ProblemState;
   readonly message: string;
-  /** The message without what differs between problems of one cause: ids, numbers, paths, quoted values. */
+  /** The message without ids, numbers, paths and quoted values, which differ between problems of one cause. */
   readonly cause: string;
   readonly since: Date;
 }
@@ -53,25 +54,25 @@ export interface ProblemFilter {
   readonly ids?: readonly string[];
   readonly lane?: ProblemLane;
   readonly state?: ProblemState;
-  /** Any of these. */
+  /** One of these, as in {@link Problem.type}; a name without a version stands for all its versions. */
   readonly types?: readonly string[];
   readonly target?: string;
   readonly owner?: UserId;
   readonly dataset?: DatasetId;
-  /** Ignoring case. */
+  /** Part of the message, in any case. */
   readonly contains?: string;
   readonly cause?: string;
-  /** Since then or later, and since before then. */
+  /** Bounds of `since`: `from` is inclusive, `before` exclusive. */
   readonly from?: Date;
   readonly before?: Date;
 }
 
 /**
- * Where a page of a listing ends. `until`: what failed after the first page was read is not in the listing. Times are whole
- * microseconds since 1970.
+ * Where a page of a listing ends. Times are whole microseconds since 1970. The listing has nothing that failed after `until`, the
+ * time of its first page.
  */
 export interface ProblemPlace {
-  /** Which list, of several that follow one another; absent = the first. */
+  /** Index of the list, where several follow one another; absent = the first. */
   readonly list?: number;
   readonly until: string;
   readonly since: string;
@@ -95,21 +96,21 @@ export interface ProblemCause {
   readonly example: { readonly id: string; readonly message: string };
 }
 
-/** Why a problem is left as it is. */
+/** Why a problem was skipped. */
 export const PROBLEM_SKIPS = [
-  /** A lane works on the dataset, or somebody else changes it at this moment. */
+  /** A lane is working on the dataset, or somebody else is changing it. */
   'busy',
-  /** It is not failed, or not any more. */
+  /** It has not failed, or no longer counts as failed. */
   'not-failed',
-  /** It is delayed: it cannot be discarded, because it is still being retried. */
+  /** It cannot be discarded, because it is still retried by itself. */
   'delayed',
   /** The files of the upload are gone, so there is nothing to retry. */
   'files-gone',
   /** The install target is disabled or unknown. */
   'target-disabled',
-  /** The install target does not answer. */
+  /** The install target does not respond. */
   'target-away',
-  /** It could not be dealt with; the log says why. */
+  /** Handling it failed; the log says why. */
   'error',
 ] as const;
 export type ProblemSkip = (typeof PROBLEM_SKIPS)[number];
@@ -125,7 +126,7 @@ export interface Discard extends ProblemKey, DiscardNote {
   readonly message: string;
 }
 
-/** `done`, or why not. One per key, in their order. */
+/** `done`, or why the problem was skipped. Results are in the order of the keys. */
 export type ProblemOutcome = 'done' | ProblemSkip;
 
 export interface ProblemList {
@@ -142,24 +143,24 @@ export interface ProblemList {
 
 export interface Problems extends ProblemList {
   /**
-   * Queues the jobs of uploads, imports and whole lanes, with all their attempts, and wakes the lanes; all in one transaction.
-   * Not for installs on one target, which have a status on the target (actors/daemons/clear-dataset.ts).
+   * Queues the jobs with all their attempts, and wakes the lanes; all in one transaction. Not for keys with a target, because
+   * those installs also have a status on the target (actors/daemons/clear-dataset.ts).
    */
   retry(keys: readonly ProblemKey[], eventId: number, signal: AbortSignal): Promise<readonly ProblemOutcome[]>;
   /** All in one transaction. */
   discard(keys: readonly ProblemKey[], note: DiscardNote, signal: AbortSignal): Promise<readonly ProblemOutcome[]>;
-  /** What is discarded of the dataset, the newest first. */
+  /** The discards of the dataset that are in force, newest first. */
   discards(dataset: DatasetId, signal: AbortSignal): Promise<readonly Discard[]>;
 }
 
 /**
- * `asked-before`: the owner has had this step repeated, and it has failed again. `not-theirs`: an operator has stopped or
- * discarded it, or the data were at fault.
+ * `asked-before`: the owner has retried this step, and it failed again. `not-theirs`: an operator has cancelled or discarded it,
+ * or the data were at fault.
  */
 export type OwnerRetry = 'done' | 'asked-before' | 'not-failed' | 'not-theirs' | 'busy' | 'files-gone';
 
 export interface OwnerRetries {
-  /** Queues the failed upload or import of a live dataset once more, once until an administrator retries it. */
+  /** Queues the failed upload or import of a live dataset again. Works once, until an administrator retries the step. */
   retryOnce(dataset: DatasetId, eventId: number, signal: AbortSignal): Promise<OwnerRetry>;
 }
 
@@ -186,16 +187,13 @@ export interface ProblemReport {
   readonly next: ProblemPlace | undefined;
 }
 
-/** What failed for good in a service. Both change only what is still failed, and may be repeated. */
+/** Problems of one service. Both calls change only what still counts as failed, and may be repeated. */
 export interface ServiceProblems extends ProblemList {
   retry(ids: readonly string[], signal: AbortSignal): Promise<readonly ProblemOutcome[]>;
   discard(ids: readonly string[], signal: AbortSignal): Promise<readonly ProblemOutcome[]>;
 }
 
-/**
- * Follows the orders of operators, batch by batch. Each batch is one transaction, so an order that was interrupted has done
- * whole batches, and can be repeated.
- */
+/** Executes orders of operators in batches. Each batch is one transaction, so an interrupted order can simply be repeated. */
 export interface SecondChances extends ProblemList {
   retry(order: ProblemOrder, signal: AbortSignal): Promise<ProblemReport>;
   discard(order: ProblemOrder, note: DiscardNote, signal: AbortSignal): Promise<ProblemReport>;

@@ -1,41 +1,41 @@
-// Uploads that a client sends in several requests, and continues after a cut (docs/resumable-uploads.md). Two halves: the rows,
-// which say how much of an upload is durable, and the bytes. The rows decide: bytes behind the recorded offset do not count.
+// Uploads that a client sends in several requests, and continues after a broken connection (docs/resumable-uploads.md). There are
+// two parts: rows, which say how much of an upload is durable, and the bytes. Bytes after the recorded offset do not count.
 //
 // States of an upload:
 //   open   from its creation; reserves quota for its whole length; at most one claim at a time may change it
-//   used   by the transaction that accepted a dataset with it (uploads.ts), which also moves its quota to the dataset
+//   used   a dataset was accepted with it (uploads.ts); the same transaction moved its quota to the dataset
 //   gone   terminated or expired
-// Of a used or gone upload, the bytes are removed first, then the row.
+// When an upload is used or gone, its bytes are removed first, then its row.
 
 import type { UploadId, UserId } from '../model/ids.ts';
 
 export interface NewResumableUpload {
   readonly id: UploadId;
   readonly owner: UserId;
-  /** Bytes in the end. */
+  /** Bytes of the complete upload. */
   readonly length: number;
-  /** Checked as the name of a data file. */
+  /** Valid as the name of a data file. */
   readonly fileName: string;
-  /** The client's own text about it, as it was sent (`Upload-Metadata`). */
+  /** The header `Upload-Metadata`, as it was sent. */
   readonly metadata: string;
-  /** In ms since 1970; an upload that nobody continues until then is removed. */
+  /** In ms since 1970. An upload that nobody has continued by then is removed. */
   readonly expiresMs: number;
 }
 
 export interface ResumableUpload extends NewResumableUpload {
   /** Bytes that are durable. */
   readonly offset: number;
-  /** What the store needs to find the bytes again; undefined until it told. */
+  /** What the store needs to find the bytes again; undefined before the first writer was opened. */
   readonly place: string | undefined;
 }
 
-/** The right to change an upload. A later claim has a greater turn; then this one may record nothing more. */
+/** The right to change an upload. Once a later claim exists, which has a greater turn, this one can record nothing. */
 export interface UploadClaim {
   readonly upload: ResumableUpload;
   readonly turn: number;
 }
 
-/** `wanted`: somebody waits for it, such as the same client on a new connection. `lost`: it is not ours any more. */
+/** `wanted`: another request waits for it, such as the same client on a new connection. `lost`: it is no longer ours. */
 export type ClaimState = 'ours' | 'wanted' | 'lost';
 
 export interface UploadProgress {
@@ -44,7 +44,7 @@ export interface UploadProgress {
   readonly expiresMs: number;
 }
 
-/** What an owner may have when an upload is created. */
+/** Limits of an owner, checked when an upload is created. */
 export interface ResumableBounds {
   /** Quota, in bytes. */
   readonly bytes: number;
@@ -59,13 +59,13 @@ export interface ResumableUploads {
     bounds: ResumableBounds,
     signal: AbortSignal,
   ): Promise<'created' | 'over quota' | 'too many uploads'>;
-  /** Open uploads of the owner only, also expired ones; undefined for all others. */
+  /** An open upload of the owner, even if it has expired; otherwise undefined. */
   find(id: UploadId, owner: UserId, signal: AbortSignal): Promise<ResumableUpload | undefined>;
   /** All open uploads of the owner, oldest first: at most a few more than the bound. */
   list(owner: UserId, signal: AbortSignal): Promise<readonly ResumableUpload[]>;
   /**
-   * `held` while a claim of a living process holds it, which learns that it is wanted. Undefined when the owner has no such
-   * open upload, or it has expired at `nowMs`.
+   * `held`: a process that is alive has a claim, and learns that it is wanted. Undefined when the owner has no such open upload,
+   * or it has expired at `nowMs`.
    */
   claim(id: UploadId, owner: UserId, nowMs: number, signal: AbortSignal): Promise<UploadClaim | 'held' | undefined>;
   check(claim: UploadClaim, signal: AbortSignal): Promise<ClaimState>;
@@ -73,36 +73,36 @@ export interface ResumableUploads {
   advance(claim: UploadClaim, progress: UploadProgress, signal: AbortSignal): Promise<ClaimState>;
   /** Ends the claim; the upload stays as it is. */
   release(claim: UploadClaim, signal: AbortSignal): Promise<void>;
-  /** Makes the upload `gone`; `lost` when the claim is. */
+  /** Makes the upload `gone`. `lost`: the claim was lost, and nothing was changed. */
   giveUp(claim: UploadClaim, signal: AbortSignal): Promise<ClaimState>;
-  /** Some whose bytes are to be removed, after it made expired ones `gone`. Claimed uploads do not expire. */
+  /** Makes expired uploads `gone`, except those that are claimed. Returns some uploads whose bytes are to be removed. */
   leftovers(nowMs: number, signal: AbortSignal): Promise<readonly UploadId[]>;
-  /** Deletes the row of a used or gone upload, and what it reserves. */
+  /** Deletes the row of a used or gone upload, and releases its quota. */
   forget(id: UploadId, signal: AbortSignal): Promise<void>;
 }
 
 /** Appends to one upload. One call at a time. */
 export interface UploadWriter extends AsyncDisposable {
   readonly place: string | undefined;
-  /** Bytes of the upload that are durable, at most 32 MiB less than were written. */
+  /** Bytes of the upload that are durable. At most 32 MiB, or two parts of an object store, are written and not durable. */
   readonly durable: number;
   /** The caller may reuse the chunk afterwards. */
   write(chunk: Uint8Array, signal: AbortSignal): Promise<void>;
-  /** Makes everything durable that was written. */
+  /** Makes everything that was written durable. */
   flush(signal: AbortSignal): Promise<void>;
 }
 
 export interface UploadBytes {
   /**
-   * Continues at the offset of an upload that is not whole, or is empty. What a dead process wrote behind it is dropped. The
-   * caller holds the claim.
+   * Continues at the offset of an upload that is incomplete, or has no bytes at all. Drops what a dead process wrote after the
+   * offset. The caller holds the claim.
    */
   open(upload: ResumableUpload, signal: AbortSignal): Promise<UploadWriter>;
   /**
-   * Puts the bytes of a whole upload as an object, without sending them through this process. The object is durable under the
-   * rules of `durable: false` (object-store.ts). The upload keeps its bytes, for another attempt. The caller holds the claim.
+   * Makes an object of a complete upload without sending the bytes through this process. The rules of `durable: false` apply to
+   * the object (object-store.ts). The upload keeps its bytes, for another attempt. The caller holds the claim.
    */
   handOver(upload: ResumableUpload, key: string, signal: AbortSignal): Promise<void>;
-  /** Removes everything of the upload; what is absent is ignored. */
+  /** Removes all bytes of the upload. Does nothing if there are none. */
   remove(id: UploadId, signal: AbortSignal): Promise<void>;
 }

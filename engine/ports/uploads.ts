@@ -28,15 +28,15 @@ export interface AcceptedUpload extends DatasetAddress {
   /** Version of the vdi-meta.json that was written. */
   readonly metaVersion: ObjectVersion;
   readonly source: UploadSource;
-  /** The files of the source are stored as import-ready.zip, with their manifest, instead of under raw/. */
+  /** True when the files are stored as import-ready.zip with a manifest, instead of under raw/. */
   readonly packed?: true | undefined;
   readonly documents: readonly FileEntry[];
   readonly properties: readonly FileEntry[];
   /** Further objects of the dataset that are already stored, by their names below its prefix; absent = not known. */
   readonly others?: readonly FileEntry[];
   /**
-   * Resumable uploads whose bytes are the data files, claimed by this process (resumable-uploads.ts). They are used up by the
-   * acceptance, and what they reserve becomes the dataset's. Absent = none.
+   * Resumable uploads that became the data files, claimed by this process (resumable-uploads.ts). The acceptance marks them used
+   * and moves their quota to the dataset. Absent = none.
    */
   readonly taken?: readonly UploadId[];
   readonly eventId: number;

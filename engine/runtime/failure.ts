@@ -8,6 +8,7 @@
 
 export type FailureKind = 'rejected' | 'transient' | 'aborted' | 'defect';
 
+/** What is full or unavailable. */
 export type Lack = 'room' | 'storage' | 'database';
 
 export interface FailureOptions {
@@ -18,9 +19,9 @@ export interface FailureOptions {
   readonly unanswered?: boolean;
   /** Upper limit on attempts, the first included, when the caller's retry policy allows more. */
   readonly maxAttempts?: number | undefined;
-  /** What is full or away: users are told that, and no more. */
+  /** What is full or unavailable. Users are told only that. */
   readonly lack?: Lack | undefined;
-  /** What the script left whose failure it is: ScriptEvidence (engine/model/script-evidence.ts). */
+  /** For the failure of a script: its ScriptEvidence (engine/model/script-evidence.ts). */
   readonly script?: { readonly exitCode?: number | undefined; readonly output?: string | undefined } | undefined;
 }
 
@@ -65,7 +66,7 @@ const NO_ROOM: ReadonlySet<unknown> = new Set([
 ]);
 const DEEPEST_CAUSE = 10;
 
-/** What is full or away, whatever operation failed because of it. A full disk, or disk quota, comes before all else. */
+/** What is full or unavailable, whatever operation failed because of it. A full disk or quota takes precedence. */
 export function lackOf(error: unknown): Lack | undefined {
   let lack: Lack | undefined;
   for (let at = error, depth = 0; at instanceof Error && depth < DEEPEST_CAUSE; at = at.cause, depth++) {
@@ -85,9 +86,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-// An operator's order to end a job.
-
-/** An operator has cancelled the work. `hard`: without the usual grace. */
+/** An operator has cancelled the work. `hard`: without a grace period. */
 export class Cancelled extends Failure {
   readonly hard: boolean;
 
@@ -111,7 +110,7 @@ export class Busy extends Failure {
   }
 }
 
-/** What the script left whose failure this is: nothing else of it. */
+/** Exit code and output of the script that failed; empty when no script did. */
 export function evidenceOf(error: unknown): NonNullable<FailureOptions['script']> {
   const { exitCode, output } = (error instanceof Failure && error.script) || {};
   return { ...(exitCode === undefined ? {} : { exitCode }), ...(output === undefined ? {} : { output }) };

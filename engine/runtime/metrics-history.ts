@@ -1,7 +1,7 @@
-// The recent past of the main numbers of this process, in memory of fixed size, lost when it ends.
+// The recent history of the main numbers of this process, in memory of fixed size. It is lost when the process ends.
 //
 //   ring     one place per sample; the oldest is overwritten
-//   series   one array of 32-bit numbers each, allocated at its first value, at most MAX_SERIES; others are left out
+//   series   one array of 32-bit numbers, allocated at its first value; further series than MAX_SERIES are left out
 
 /** One sample every 15 s, for 24 h. */
 export const SAMPLE_MS = 15_000;
@@ -30,7 +30,7 @@ export class MetricsHistory {
     this.#maxSeries = maxSeries;
   }
 
-  /** All series that have a value, in the order of their first one. */
+  /** All series, in the order of their first values. */
   get names(): readonly string[] {
     return [...this.#series.keys()];
   }
@@ -60,7 +60,7 @@ export class MetricsHistory {
     for (const [place, at] of this.#times.entries()) {
       const step = Math.floor((at - fromMs) / stepMs);
       const value = series[place] ?? Number.NaN;
-      // False for a place without a sample, too.
+      // `step` is NaN for a place without a sample.
       if (!(step >= 0 && step < count && at < toMs) || Number.isNaN(value)) continue;
       sums[step] = (sums[step] ?? 0) + value;
       counts[step] = (counts[step] ?? 0) + 1;

@@ -1,5 +1,5 @@
-// Turns the metrics of this process into the series of its history. Counters become rates per second, histograms become means,
-// both since the sample before.
+// Turns the metrics of this process into the series of its history. Counters become rates per second and histograms become means,
+// both since the previous sample.
 //
 //   lane.L.queued, .running, .delayed, .dead, .oldest   of the job table; seconds
 //   lane.L.done, .failed                                per second; failed attempts, whether or not they are retried
@@ -45,7 +45,7 @@ function laneRate(lane: string | undefined, outcome: string | undefined): string
 
 export class MetricsSampler {
   readonly #metrics: Pick<Metrics, 'collect' | 'samples'>;
-  /** Totals at the sample before: counters, and sums and counts of histograms. */
+  /** Totals at the previous sample: counters, and sums and counts of histograms. */
   #before: { readonly atMs: number; readonly totals: ReadonlyMap<string, number> } | undefined;
 
   constructor(metrics: Pick<Metrics, 'collect' | 'samples'>) {

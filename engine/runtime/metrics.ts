@@ -40,7 +40,7 @@ export class Metrics {
 
   readonly contentType: string = this.registry.contentType;
 
-  /** Brings the metrics up to date that are only read at a scrape. */
+  /** Updates the metrics that are otherwise read only at a scrape. */
   collect(): void {
     for (const collect of this.#collectors) collect();
   }

@@ -1,10 +1,10 @@
-// The only texts about failures that users read. Operators read the whole message in the log and in the history.
+// What users read about failures. Operators find the whole message in the log and in the history.
 //
-//   something is full or away   a sentence that says which
-//   a script failed             that it failed; its messages for users are those of a refusal (exit code 99)
-//   defect                      that it is internal
-//   rejected                    the message, which is worded for the user
-//   anything else               the message without internal locations of services, plugins and files
+//   full or unavailable   a sentence that says what
+//   a script failed       that it failed. A script speaks to users only when it refuses the data (exit code 99)
+//   defect                that it is an internal error
+//   rejected              the message, which is written for the user
+//   anything else         the message without internal locations of services, plugins and files
 
 import { evidenceOf, Failure, kindOf, type Lack, lackOf, messageOf } from './failure.ts';
 
@@ -19,7 +19,7 @@ const INTERNAL = 'an internal error; an administrator can see why';
 export const ownerText = (error: unknown): string =>
   fixedText(error) ?? (kindOf(error) === 'rejected' ? messageOf(error) : withoutInternals(messageOf(error)));
 
-/** The text where the message of the error must not be read at all. */
+/** The text for an error whose own message users must not read; undefined for other errors. */
 export function fixedText(error: unknown): string | undefined {
   const lack = lackOf(error);
   if (lack) return LACKS[lack];
@@ -28,7 +28,7 @@ export function fixedText(error: unknown): string | undefined {
   return kindOf(error) === 'defect' ? INTERNAL : undefined;
 }
 
-/** @param what the script of the plugin, such as `import` */
+/** @param what names the script, such as `import` */
 export const scriptText = (
   { message, exitCode }: { readonly message: string; readonly exitCode?: number | undefined },
   what = '',
@@ -52,7 +52,7 @@ export function outcomeText(
   return own === undefined ? withoutInternals(message) : message.split(own).map(withoutInternals).join(own);
 }
 
-/** For the caller of a service, who may be a program: our own failures say what happened. */
+/** For callers of a service, which may be programs. They read the messages of our own failures. */
 export function callerText(error: unknown): string {
   if (!(error instanceof Failure)) return 'an internal error; see the log';
   return kindOf(error) === 'rejected' ? error.message : withoutInternals(error.message);

@@ -42,6 +42,10 @@ export function programFolder(path: string): TextFolder {
 export const programFile = async (path: string): Promise<string> =>
   bundled ? getAsset(path, 'utf8') : readFile(fromRoot(path), 'utf8');
 
+/** `path` is relative to the program's root. */
+export const programBytes = async (path: string): Promise<Buffer> =>
+  bundled ? Buffer.from(getAsset(path)) : readFile(fromRoot(path));
+
 /** Entry file of a worker thread, for the pool. */
 export const programThread = (path: string): URL => (bundled ? new URL(BUNDLED_THREAD) : pathToFileURL(fromRoot(path)));
 

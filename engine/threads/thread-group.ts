@@ -3,7 +3,7 @@
 //   cancel     Piscina's own `signal` terminates the thread at once and keeps other tasks out of it. Therefore the pool and the
 //              thread share two words of memory per task (thread-messages.ts). A waiting task is rejected at once and never
 //              begins. A running task gets an abort; if it has not ended after the grace period, its thread is terminated.
-//              An operator may cancel a job without grace.
+//              If an operator cancels a job `hard`, there is no grace period.
 //   blame      When a thread dies, the tasks that it had begun fail with ThreadDied. The others go to another thread.
 //   placement  Until all threads have been started, each task gets a thread without other tasks.
 

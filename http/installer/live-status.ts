@@ -57,7 +57,7 @@ function recordOf(target: TargetId, kind: InstallRecord['kind'], state: ControlS
   return said && { target, kind, status: said.status, messages: said.message?.split('\n') ?? [] };
 }
 
-/** The job ended before it could tell the target, which still has an earlier status: only the cache knows. */
+/** If the job ended before it could write to the target, only the cache has the final status. */
 function givenUp(
   dataset: ViewedDataset,
   target: TargetId,

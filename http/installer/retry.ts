@@ -1,5 +1,5 @@
-// POST /datasets/{id}/retry: the owner has a failed upload or import repeated, once. What was wrong with the data is not
-// repeated: the owner revises the dataset.
+// POST /datasets/{id}/retry: the owner retries a failed upload or import, once. If the data were at fault, a retry would not help:
+// the owner uploads a revision.
 
 import type { Static } from 'typebox';
 import type { EditableDataset } from '../../engine/ports/dataset-edits.ts';
@@ -20,10 +20,10 @@ interface RetryOptions extends OwnerEditOptions {
 }
 
 const REFUSALS: Readonly<Record<Exclude<OwnerRetry, 'done'>, string>> = {
-  'asked-before': 'it failed again after you had it repeated; an administrator can retry it',
-  'not-failed': 'its upload and its import have not failed',
-  'not-theirs': 'an operator stopped it; an administrator can retry it, or you upload a revision',
-  'files-gone': 'the uploaded files are gone; please upload a revision',
+  'asked-before': 'it failed again after your retry; an administrator can retry it',
+  'not-failed': 'neither its upload nor its import has failed',
+  'not-theirs': 'an operator stopped it; upload a revision, or ask an administrator to retry it',
+  'files-gone': 'the uploaded files are gone; upload a revision',
   busy: 'it is being changed at this moment; try again',
 };
 
@@ -51,7 +51,7 @@ export function retryRoute(options: RetryOptions): Route {
       });
       const eventId = await options.eventLog.nextEventId(context.signal);
       const outcome = await options.problems.retryOnce(dataset, eventId, context.signal);
-      if (outcome !== 'done') throw conflict(`dataset ${dataset} cannot be repeated: ${REFUSALS[outcome]}`);
+      if (outcome !== 'done') throw conflict(`dataset ${dataset} cannot be retried: ${REFUSALS[outcome]}`);
       context.log.info({ dataset }, 'dataset retried by its owner');
       const retried: Retried = { datasetId: dataset };
       await context.json(202, retried);
@@ -62,5 +62,5 @@ export function retryRoute(options: RetryOptions): Route {
 function demandNoFault({ dataset, upload, import: imported }: EditableDataset): void {
   const status = upload.status === 'rejected' ? upload.status : imported?.status;
   if (status !== 'rejected' && status !== 'invalid') return;
-  throw conflict(`dataset ${dataset} is ${status}: repeating it would not help; upload a revision with other data`);
+  throw conflict(`dataset ${dataset} is ${status}: a retry would not help; upload a revision with other data`);
 }

@@ -28,5 +28,6 @@ t.test('readers that take nothing: others get a place', async (t) => {
     const { socket } = await attacker(t, app.url);
     socket.pause().write(`GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n\r\n`);
   }
-  await app.holds(t);
+  // Readers lose their places long before they would by their timeout of a minute.
+  await app.servesOthers(t);
 });

@@ -23,7 +23,14 @@ export async function browser(t: { teardown(fn: () => unknown): void }): Promise
 
 /** Runs in the page: every text that has less than 4.5 to 1 of contrast with what is behind it, with the number. */
 export const LOW_CONTRASTS = `(() => {
-  const channels = (text) => text.match(/[\\d.]+/g).map(Number);
+  // By a canvas, because computed colours come in several notations.
+  const canvas2d = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d');
+  const channels = (colour) => {
+    canvas2d.clearRect(0, 0, 1, 1);
+    canvas2d.fillStyle = colour;
+    canvas2d.fillRect(0, 0, 1, 1);
+    return [...canvas2d.getImageData(0, 0, 1, 1).data];
+  };
   const luminance = ([r, g, b]) => {
     const [x, y, z] = [r, g, b].map((c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
     return 0.2126 * x + 0.7152 * y + 0.0722 * z;
@@ -32,7 +39,7 @@ export const LOW_CONTRASTS = `(() => {
   const behind = (element) => {
     for (let at = element; at; at = at.parentElement) {
       const colour = channels(getComputedStyle(at).backgroundColor);
-      if (colour.length === 3 || colour[3] > 0) return colour;
+      if (colour[3] > 0) return colour;
     }
     return canvas;
   };

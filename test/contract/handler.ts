@@ -49,7 +49,7 @@ export const HANDLER_ROWS = {
   'handler/states/processing uploaded files': 'the commands run',
   'handler/states/job completed': 'the result can be fetched',
   'handler/states/job failed': 'a command or the service failed',
-  'handler/states/registered anew': 'a job that has ended gives way, and its result goes',
+  'handler/states/registered anew': 'a job that has ended is replaced, and its result is removed',
   'handler/states/expired': 'a job that waits for its upload goes after 24 h',
 
   // Endpoints

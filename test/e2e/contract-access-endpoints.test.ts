@@ -2,6 +2,7 @@
 
 import t from 'tap';
 import { accessWorld, type Body, bodyOf, DATASET, dataOf, item, replace, TEXTS } from '../contract/access-world.ts';
+import { checkApiPage } from '../contract/api-page.ts';
 import { longshore } from '../support/longshore.ts';
 import { withCache } from '../support/places.ts';
 
@@ -141,9 +142,7 @@ row('access/endpoints/POST /approve-eligible-access-requests', async (t) => {
   t.equal((await owner.client.send('POST', '/approve-eligible-access-requests')).status, 401);
 });
 row('access/endpoints/GET /api', async (t) => {
-  const answer = await nobody.get('/api');
-  t.match(answer.headers.get('content-type'), /^text\/html/);
-  t.match(answer.text, /dataset-end-users/);
+  await checkApiPage(t, nobody);
   t.strictSame((await nobody.get('/api/openapi.json')).body, at.recorder.document);
 });
 row('access/endpoints/GET /health', async (t) => {

@@ -4,6 +4,7 @@ import { readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
+import { checkApiPage } from '../contract/api-page.ts';
 import { type Answer, details, idOf, type Part } from '../contract/client.ts';
 import { held } from '../contract/held.ts';
 import { ended, inCache } from '../contract/watch.ts';
@@ -414,7 +415,8 @@ row('ours/reload and log level', async (t) => {
   );
 });
 row('ours/api and operators', async (t) => {
-  for (const path of ['/api', '/api/openapi.json', '/health', '/ready', '/metrics'])
+  await checkApiPage(t, nobody);
+  for (const path of ['/api/openapi.json', '/health', '/ready', '/metrics'])
     t.equal((await nobody.get(path)).status, 200, path);
   const document = JSON.parse((await nobody.get('/api/openapi.json')).text) as Record<string, unknown>;
   const { valid, errors } = await new Validator().validate(document);

@@ -4,6 +4,7 @@ import { chmod, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { parseDuration } from '../../engine/runtime/duration.ts';
+import { checkApiPage } from '../contract/api-page.ts';
 import { handlerWorld, metadata, OWNER, pathOf, TEMPLATES } from '../contract/handler-world.ts';
 import { inCache } from '../contract/watch.ts';
 import { tarGzOf, zipOf } from '../fixtures/archives.ts';
@@ -215,16 +216,14 @@ row('handler/status/extra properties', async (t) => {
 });
 
 row('handler/endpoints/GET /api', async (t) => {
-  const { status: code, headers, text } = await client.get('/api');
-  t.equal(code, 200);
-  t.match(headers.get('content-type'), /^text\/html/);
-  for (const path of Object.keys(at.recorder.document.paths)) t.ok(text.includes(path), path);
+  await checkApiPage(t, client);
 });
 row('handler/endpoints/GET /api/openapi.json', async (t) => {
   const { body } = await client.get('/api/openapi.json');
   t.strictSame(Object.keys((body as { paths: object }).paths).sort(), [
     '/api',
     '/api/openapi.json',
+    '/api/scripts/{name}',
     '/config',
     '/health',
     '/job/{jobId}',

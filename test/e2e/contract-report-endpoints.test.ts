@@ -1,6 +1,7 @@
 // The contract of reports on the running program: every endpoint, code and error body.
 
 import t, { type Test } from 'tap';
+import { checkApiPage } from '../contract/api-page.ts';
 import type { Answer, ContractClient } from '../contract/client.ts';
 import type { ReportRowId } from '../contract/report.ts';
 import { bodyOf, faultsOf, listOf, reportWorld } from '../contract/report-world.ts';
@@ -110,10 +111,7 @@ row('report/endpoints/GET /maintenance/broken-jobs', async (t) => {
   t.equal((await admin.get('/maintenance/broken-jobs', known)).status, 304);
 });
 row('report/endpoints/GET /api', async (t) => {
-  const { status, headers, text } = await nobody.get('/api');
-  t.equal(status, 200);
-  t.match(headers.get('content-type'), /^text\/html/);
-  t.match(text, 'maxTargetSequences');
+  await checkApiPage(t, nobody);
 });
 row('report/endpoints/GET /api/openapi.json', async (t) =>
   t.strictSame(bodyOf(await nobody.get('/api/openapi.json')), at.recorder.document),

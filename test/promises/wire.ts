@@ -133,11 +133,11 @@ export const WIRE: readonly PromiseRow[] = [
     heldBy: [
       {
         file: 'test/http/kernel/openapi/openapi.test.ts',
-        test: 'the page and the document are served to anybody, and the page loads nothing',
+        test: 'the page and the document are served to anybody, and the page runs no script but its own',
       },
       {
         file: 'test/browser/api-page.test.ts',
-        test: 'of the …: shows every operation, loads nothing else and complains of nothing',
+        test: 'of the …: shows every operation, asks only this server and complains of nothing',
       },
     ],
   },

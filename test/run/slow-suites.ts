@@ -319,7 +319,12 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     name: 'browser',
     run: 'npm run --silent test:browser',
     seconds: 42,
-    touchedBy: ['http/kernel/openapi/openapi', 'http/kernel/openapi/api-docs', 'test/browser/'],
+    touchedBy: [
+      'http/kernel/openapi/openapi',
+      'http/kernel/openapi/api-',
+      'http/kernel/openapi/scalar/',
+      'test/browser/',
+    ],
   },
 ];
 

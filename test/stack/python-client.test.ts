@@ -31,7 +31,9 @@ t.test('uploads, waits, lists, downloads, deletes, and says what was refused', a
     refused: /^dataset \w+ refused: \S/,
     deleted: [410, 'gone', true],
     missing: [404, false],
+    half: [],
     nobody: 401,
+    large: [4, true],
   });
 });
 

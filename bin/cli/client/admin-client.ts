@@ -117,7 +117,7 @@ export class AdminClient {
     return (await callApi({ server, path: '/metrics', headers }, withDeadline(signal))).text();
   }
 
-  /** Names of the lanes that the process that answers keeps from claiming. */
+  /** Names of the lanes that the responding process has paused. */
   async pausedLanes(signal: AbortSignal): Promise<readonly string[]> {
     const { paused = [] } = (await this.health(signal)) as { paused?: readonly PausePlace[] };
     return paused.filter(({ kind }) => kind === 'lane').map(({ name }) => name);

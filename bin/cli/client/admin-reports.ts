@@ -1,4 +1,4 @@
-// What the server answers to administrators, as far as commands read it.
+// Responses to administrators, as far as commands read them.
 
 import type { LaneName } from '../../../engine/model/event.ts';
 import type { JobState } from '../../../engine/ports/jobs.ts';

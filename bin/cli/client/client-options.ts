@@ -36,7 +36,7 @@ async function tokenOf(dir: ReturnType<typeof dataDir>, user: string): Promise<s
   return localToken(dir, { user, guest: false });
 }
 
-/** Where a server on this machine with this configuration serves administrators. */
+/** The administrators' URL of a server that runs on this machine with this configuration. */
 export function adminUrlOf({ http, ports }: Configuration['containerCore']): string {
   const { bindHost, port } = http.adminListener ?? { bindHost: http.bindHost, port: ports.installer };
   const host = ['0.0.0.0', '::'].includes(bindHost) ? '127.0.0.1' : bindHost;
@@ -76,7 +76,7 @@ function serverOf(
   { server, data }: Pick<AdminValues, 'server' | 'data'>,
   { env }: Pick<CommandIo, 'env'>,
 ): string | undefined {
-  // An empty variable is one that is not set.
+  // An empty variable counts as unset.
   const named = server ?? (data === undefined ? env.LONGSHORE_SERVER || undefined : undefined);
   return named?.replace(/\/+$/, '');
 }

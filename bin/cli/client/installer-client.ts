@@ -47,7 +47,7 @@ export interface UploadSource {
   readonly url?: string | undefined;
   /** Called with the bytes of the files that were sent since the last call. */
   readonly sent?: (bytes: number) => void;
-  /** Large files are sent so that a later call continues: where this is remembered. Undefined = in one request. */
+  /** Large files are sent as resumable uploads, which are remembered in this folder. Undefined: all files go in one request. */
   readonly stateDir?: string | undefined;
 }
 
@@ -166,7 +166,7 @@ async function isLarge({ files, url, stateDir }: UploadSource): Promise<boolean>
   return sizes.reduce((sum, size) => sum + size, 0) > RESUMABLE_FROM_BYTES;
 }
 
-/** Who calls, as the token says; a renewed token has the same subject. */
+/** The subject of the token, which is the same in a renewed one. */
 function callerOf(token: string): string {
   try {
     const claims: unknown = parseJson(decodeUtf8(Buffer.from(token.split('.')[1] ?? '', 'base64url')) ?? '');
@@ -200,8 +200,24 @@ async function formOf(details: object, { files, url, sent = () => {} }: UploadSo
   // Details go first, so that a server rejects bad metadata before any data are sent.
   form.append('details', new Blob([stringifyJson(details)], { type: 'application/json' }), 'details.json');
   if (url !== undefined) form.append('url', url);
-  for (const file of files) form.append('dataFile', new CountedFile(await openAsBlob(file), basename(file), sent));
+  for (const file of files) {
+    await demandBlobSize(file);
+    form.append('dataFile', new CountedFile(await openAsBlob(file), basename(file), sent));
+  }
   return form;
+}
+
+/** Node.js counts the bytes of a file's Blob modulo 4 GiB, and would send something else. */
+const MAX_BLOB_BYTES = 2 ** 32 - 1;
+
+/** Only resumable uploads send larger files. */
+async function demandBlobSize(file: string): Promise<void> {
+  const { size } = await stat(file);
+  if (size <= MAX_BLOB_BYTES) return;
+  throw new Failure(
+    'rejected',
+    `${file} has ${size} bytes; a server without resumable uploads takes at most ${MAX_BLOB_BYTES} per file`,
+  );
 }
 
 /** A file to upload that reports how much of it was sent. Its size is known, so the request has a Content-Length. */

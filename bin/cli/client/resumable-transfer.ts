@@ -1,6 +1,6 @@
-// Sends large files as resumable uploads (tus). A file of which the server already has a part, from a command that was killed,
-// is continued. Which upload belongs to a file is remembered below `$XDG_STATE_HOME/longshore/uploads`, by server, caller, path,
-// size and time of the last change. Connections that break are retried; each success resets the delays and the attempts.
+// Sends large files as resumable uploads (tus). If a command was killed, the next one continues with what the server already has.
+// Which upload belongs to a file is remembered below `$XDG_STATE_HOME/longshore/uploads`, by server, caller, path, size and time
+// of the last change. Connections that break are retried; each success resets the delays and the attempts.
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -17,7 +17,7 @@ import type { Clock } from '../../../engine/runtime/time.ts';
 import { ApiError } from '../command.ts';
 import { type ApiCall, withDeadline } from './api-call.ts';
 
-/** Files that have together at least so many bytes are sent this way. */
+/** Files that have more bytes than this, all together, are sent this way. */
 export const RESUMABLE_FROM_BYTES = 64 * 1024 * 1024;
 
 type Call = (
@@ -38,7 +38,7 @@ export interface ResumableTransferOptions {
 }
 
 export const uploadStateDir = (env: Readonly<Record<string, string | undefined>>): string =>
-  join(env.XDG_STATE_HOME ?? join(homedir(), '.local', 'state'), 'longshore', 'uploads');
+  join(env.XDG_STATE_HOME || join(homedir(), '.local', 'state'), 'longshore', 'uploads');
 
 const TUS = { 'tus-resumable': '1.0.0' } as const;
 /** Failures in a row without a byte sent in between; the delays add up to five minutes. */
@@ -189,7 +189,7 @@ export class ResumableTransfer {
     const stalled = (): Failure =>
       new Failure('transient', `the server took no bytes for ${STALLED_MS / 1000} s`, { unreachable: true });
     using watch = new Watch(this.#options.clock, stalled, signal);
-    // Not a Blob of the file: Node has sizes of blobs modulo 4 GiB.
+    // Not a Blob of the file: Node.js counts its bytes modulo 4 GiB.
     const body = counted(createReadStream(file, { start: offset, highWaterMark: READ_BYTES }), (bytes) => {
       watch.moved();
       sent(bytes);

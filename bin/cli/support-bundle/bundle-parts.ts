@@ -1,4 +1,4 @@
-// The parts of a support bundle. Each says by its failure why it cannot be had.
+// The parts of a support bundle. The failure of a part says why it is missing.
 
 import { open, readFile, statfs } from 'node:fs/promises';
 import { arch, cpus, freemem, loadavg, release, totalmem, uptime, version } from 'node:os';
@@ -20,7 +20,7 @@ import { valueWithoutQuotes, withoutQuotes } from './redaction.ts';
 export interface BundlePart {
   /** Its file in the bundle. */
   readonly name: string;
-  /** Of what exceeds the largest size, its end is kept. */
+  /** If it exceeds the maximum size, its end is kept instead of its beginning. */
   readonly isLog?: true;
   read(signal: AbortSignal): Promise<string>;
 }
@@ -29,7 +29,7 @@ export interface BundleSources {
   /** Path of the configuration; undefined without one. */
   readonly file: string | undefined;
   readonly loaded: LoadResult<Configuration> | undefined;
-  /** Rejects if nobody says where the server is, or with which token it is asked. */
+  /** Rejects if the server's address or its administrator token is unknown. */
   readonly client: () => Promise<AdminClient>;
   readonly log: string | undefined;
   readonly postgresLog: string | undefined;
@@ -40,7 +40,7 @@ export interface BundleSources {
 const JOBS = 1_000;
 /** Five minutes: 288 values of each series. */
 const HISTORY_STEP = 300;
-/** Of a log, what is read of its end. */
+/** How much of the end of a log is read. */
 const LOG_BYTES = 16 * 1024 * 1024;
 
 export function bundleParts(sources: BundleSources): readonly BundlePart[] {
@@ -117,7 +117,7 @@ async function logText(
   lines: number,
   shown: (line: string) => string | undefined,
 ): Promise<string> {
-  if (file === undefined) throw rejected('nobody says where the log is; use --log FILE, or --data DIR');
+  if (file === undefined) throw rejected('the location of the log is unknown; use --log FILE or --data DIR');
   await using handle = await open(file);
   const { size } = await handle.stat();
   const bytes = Buffer.alloc(Math.min(size, LOG_BYTES));

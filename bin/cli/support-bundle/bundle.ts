@@ -16,10 +16,10 @@ const GZIP_LEVEL = 6;
 export interface PartReport {
   readonly name: string;
   readonly bytes?: number;
-  /** True if only a part of it is there. */
+  /** True if only a part of it was kept. */
   readonly cut?: true;
   readonly tookMs: number;
-  /** Why it is not there. */
+  /** Why it is missing. */
   readonly failure?: string;
 }
 

@@ -1,4 +1,4 @@
-// Facts of the databases that a configuration names: version, size, tables, migrations, sessions. Only reads, and only catalogs.
+// Facts about the databases that a configuration names: version, size, tables, migrations, sessions. Reads only catalogs.
 
 import type { Configuration } from '../../../config/configuration.ts';
 import {
@@ -33,7 +33,7 @@ const TABLES = `select relname as table, c.reltuples::bigint as "estimatedRows",
 from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_stat_all_tables s on s.relid = c.oid
 where n.nspname = $1 and c.relkind in ('r', 'p') order by bytes desc, relname limit $2`;
 
-/** One after the other: what does not answer is named, and the others are read all the same. */
+/** Reads one database after the other. Those that do not respond are named. */
 export async function databaseFacts(
   configuration: Configuration,
   signal: AbortSignal,

@@ -1,11 +1,11 @@
-// Removes from a text what must not leave the installation: secrets of the configuration, and what users wrote.
+// Removes what must not leave the installation from a text: secrets of the configuration, and what users wrote.
 
 import { ROOT_SCHEMA } from '../../../config/schema/root.ts';
 import { secretsIn } from '../../../config/secrets.ts';
 import { isObject } from '../../../engine/model/json.ts';
 
 const HIDDEN = '[hidden]';
-/** A shorter secret would hide ordinary words. It is hidden where the configuration is printed. */
+/** Hiding shorter secrets everywhere would hide ordinary words. They are hidden only in the printed configuration. */
 const LEAST = 6;
 
 /**
@@ -25,7 +25,7 @@ export function secretsRemover(document: unknown, others: readonly string[]): (t
   };
 }
 
-/** In URLs, which may be those of users. */
+/** User and password in URLs, which may be those of users. */
 const CREDENTIALS = /\/\/[^\s/"'@]+@/g;
 const BEARER = /((?:bearer|access_token=|token=)\s*)[\w~+/=.-]{8,}/gi;
 
@@ -53,7 +53,7 @@ const OWN = new Set([
 
 /** The value with {@link withoutQuotes} applied to every text in it. */
 export function valueWithoutQuotes(value: unknown, key = ''): unknown {
-  // Where a request came from: the audit trail has it, which is not in the bundle.
+  // Where a request came from. Only the audit trail has it, which is not in the bundle.
   if (key === 'address') return HIDDEN;
   if (typeof value === 'string') return OWN.has(key) ? value : withoutQuotes(value);
   if (Array.isArray(value)) return value.map((item) => valueWithoutQuotes(item, key));

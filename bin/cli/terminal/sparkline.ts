@@ -1,8 +1,8 @@
-// A curve of one line, as high as its largest value.
+// A curve in one line of text, scaled to its largest value.
 
 const LEVELS = '▁▂▃▄▅▆▇█';
 
-/** A blank for null. Values are not negative. */
+/** Values must not be negative. Null becomes a blank. */
 export function sparkline(values: readonly (number | null)[]): string {
   const most = Math.max(0, ...values.map((value) => value ?? 0));
   const level = (value: number): string =>

@@ -75,7 +75,7 @@ export async function read(
   return { at: clock.now(), samples, oldest, ...(history ? { history } : {}), ...healthOf(health) };
 }
 
-/** What cannot be had is left out: the curves are an extra. */
+/** The curves are an extra: without a history, they are left out. */
 async function lanesHistory(
   { server, adminToken }: ReadingSource,
   before: Reading | undefined,

@@ -54,7 +54,7 @@ export const HISTORY = command({
   arguments: { dataset: { what: "the dataset's id" } },
   options: {
     'newest-first': { type: 'boolean', what: 'begin with the newest entry' },
-    limit: { type: 'string', value: 'N', otherwise: 'all', what: 'print at most so many entries' },
+    limit: { type: 'string', value: 'N', otherwise: 'all', what: 'print at most this many entries' },
     ...ADMIN_OPTIONS,
   },
   examples: [{ run: 'history 3kQ9Zr1aXb7c8d9e --newest-first --limit 5', what: 'shows what happened last' }],

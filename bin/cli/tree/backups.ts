@@ -1,4 +1,4 @@
-// Commands that keep a copy of an installation, and collect what somebody who helps needs to know of it.
+// Commands that back up and restore an installation, and collect facts about it for support.
 
 import { command } from '../command.ts';
 import { ADMIN_OPTIONS, DATA, JSON_OUTPUT, QUIET } from './shared-options.ts';
@@ -6,9 +6,9 @@ import { ADMIN_OPTIONS, DATA, JSON_OUTPUT, QUIET } from './shared-options.ts';
 export const BACKUP = command({
   summary: "back up the data directory of 'longshore up' while it runs",
   description: [
-    'Writes one file with databases, objects, installed files and configuration: the state of one instant, although everything ' +
-      'goes on meanwhile. Jobs that work on sites wait until the installed files are copied. Changes of the object store wait ' +
-      'for a moment, about a second for 100,000 objects.',
+    'Writes one file with databases, objects, installed files and configuration, in the state of one instant. The server keeps ' +
+      'running. Jobs that work on sites wait until the installed files are copied. Changes of the object store wait for a ' +
+      'moment, about a second for 100,000 objects.',
     'The backup contains passwords and keys, so only its owner can read the file. A file is never replaced.',
   ],
   arguments: { file: { path: 'file', what: 'the backup, such as longshore.tar, or longshore.tar.gz to compress it' } },
@@ -18,7 +18,7 @@ export const BACKUP = command({
       type: 'string',
       value: 'DURATION',
       default: '60s',
-      what: 'how long to wait for running jobs on sites; then they are named, and no backup is made',
+      what: 'how long to wait for running jobs on sites; after that, the command names them and makes no backup',
     },
     verify: { type: 'boolean', what: 'make no backup, but read this one to its end and check every digest' },
     json: JSON_OUTPUT,
@@ -36,8 +36,8 @@ export const RESTORE = command({
   summary: "restore a data directory of 'longshore up' from a backup",
   description: [
     'Unpacks the backup, checks every digest, and only then moves everything to its place. The next start of longshore up ' +
-      'repeats what was under way at the instant of the backup, and compares all datasets with the object store.',
-    'In another directory than before, the configuration is made to name paths in that one.',
+      'repeats the jobs that were running at the instant of the backup, and compares all datasets with the object store.',
+    'If the directory is a different one, the paths in the configuration are changed to it.',
   ],
   arguments: { file: { path: 'file', what: 'the backup' } },
   options: {
@@ -57,13 +57,13 @@ export const RESTORE = command({
 });
 
 export const SUPPORT_BUNDLE = command({
-  summary: 'collect what somebody who helps needs to know, without secrets',
+  summary: 'collect diagnostic information for support, without secrets',
   description: [
-    'Packs versions, facts of the machine, the configuration without secrets, the findings of doctor, health, metrics of the ' +
-      'last 24 hours, jobs, pauses, facts of the databases, and the end of the log. Works while the server is down: what cannot ' +
-      'be had is listed with its reason, also in the bundle.',
-    'Of users it has only ids. Names and contents of datasets are not in it, nor is anything that a message quotes. Nothing is ' +
-      'sent anywhere.',
+    'Packs versions, facts about the machine, the configuration without secrets, the findings of doctor, health, metrics of the ' +
+      'last 24 hours, jobs, pauses, facts about the databases, and the end of the log. Works while the server is down: missing ' +
+      'parts are listed with the reason, also in the bundle.',
+    'Users appear only as ids. Names and contents of datasets are left out, and so is everything that a message quotes. Nothing ' +
+      'is sent anywhere.',
   ],
   arguments: {
     file: { optional: true, path: 'file', what: 'the bundle; default: longshore-support-TIME.tar.gz in this folder' },
@@ -74,7 +74,7 @@ export const SUPPORT_BUNDLE = command({
       value: 'FILE',
       path: 'file',
       otherwise: 'the configuration in the data directory',
-      what: 'the configuration file, instead of --data; it says where the server is, too',
+      what: 'the configuration file, instead of --data; it also says where the server is',
     },
     log: {
       type: 'string',
@@ -90,6 +90,6 @@ export const SUPPORT_BUNDLE = command({
     { run: 'support-bundle', what: "of 'longshore up' on this machine" },
     { run: 'support-bundle --config longshore.yaml --log longshore.log', what: "of 'longshore serve' on this machine" },
   ],
-  exitCodes: { 0: 'it was written, even if parts of it could not be had' },
+  exitCodes: { 0: 'it was written, even if parts of it are missing' },
   load: async () => (await import('../../commands/support-bundle.ts')).supportBundle,
 });

@@ -167,10 +167,10 @@ export const UNDELETE = command({
 });
 
 export const RETRY = command({
-  summary: 'repeat an upload or import that failed through no fault of yours, once',
+  summary: 'retry an upload or import that failed through no fault of yours, once',
   arguments: ID,
   options: CLIENT_OPTIONS,
-  examples: [{ run: 'datasets retry 0VbfWYbontYX1Se4', what: 'repeats the step that failed' }],
+  examples: [{ run: 'datasets retry 0VbfWYbontYX1Se4', what: 'retries the step that failed' }],
   load: async () => (await import('../../commands/datasets.ts')).retry,
 });
 

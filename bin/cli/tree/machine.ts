@@ -130,7 +130,7 @@ export const ACCESS_MAIL = command({
 });
 
 export const ACCESS_RETRY_MAILS = command({
-  summary: 'send the mails again that could not be sent',
+  summary: 'retry mails that could not be sent',
   description: ['A running server sends them within seconds. Each has all its attempts again.'],
   arguments: {},
   options: {

@@ -1,4 +1,4 @@
-// Commands that hold work back: pause and resume a lane, a plugin or an install target; cancel a running job.
+// Commands that pause and resume a lane, a plugin or an install target, and cancel a running job.
 
 import type { PauseKind } from '../../../engine/ports/pauses.ts';
 import { command } from '../command.ts';
@@ -16,7 +16,7 @@ const PLACES = {
 const pauseOf = (kind: PauseKind, summary: string) =>
   command({
     summary,
-    description: ['Running jobs finish. The pause holds for all processes and over restarts.'],
+    description: ['Running jobs finish. The pause applies to all processes and survives restarts.'],
     arguments: { name: { what: PLACES[kind].what } },
     options: {
       for: {
@@ -31,7 +31,7 @@ const pauseOf = (kind: PauseKind, summary: string) =>
     examples: [
       {
         run: `pause ${kind} ${PLACES[kind].name} --for 2h --reason maintenance`,
-        what: 'goes on by itself after two hours',
+        what: 'resumes by itself after two hours',
       },
     ],
     load: async () => (await import('../../commands/pause.ts')).PAUSES[kind],
@@ -75,7 +75,7 @@ export const RESUME = {
 export const CANCEL = command({
   summary: 'end a running job',
   description: [
-    'Its scripts are asked to end, and killed after ten seconds. The job is dead then, and runs again only when it is retried.',
+    'Its scripts get SIGTERM, and are killed after ten seconds. The job is then dead, and runs again only when it is retried.',
   ],
   arguments: { job: { what: "the job's id, as 'longshore jobs' lists it" } },
   options: {

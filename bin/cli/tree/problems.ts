@@ -30,13 +30,13 @@ const PROBLEM_FILTERS = {
     type: 'string',
     value: 'DURATION',
     otherwise: 'any age',
-    what: 'only what failed longer ago than 2h',
+    what: 'only what failed longer ago than this, such as 2h',
   },
   'newer-than': {
     type: 'string',
     value: 'DURATION',
     otherwise: 'any age',
-    what: 'only what failed within the last 2h',
+    what: 'only what failed within this time, such as 2h',
   },
 } as const;
 
@@ -52,12 +52,12 @@ const IDS = {
 } as const;
 
 const SELECTION =
-  'Acts on the named problems, or on all that match the options. At a terminal, it counts and asks before it changes more ' +
-  'than one by options. Prints the counts by lane; what is being worked on is left alone, with the reason.';
+  'Acts on the named problems, or on all that match the options. At a terminal, it counts what the options select, and asks ' +
+  'before it changes more than one. Prints the counts by lane. Problems that are left alone are counted with the reason.';
 
 export const PROBLEMS = command({
   summary: 'list what failed for good and waits for a person',
-  description: ['Prints the oldest first, up to 1000. With --causes, prints how many problems have each cause.'],
+  description: ['Prints up to 1000 problems, oldest first. With --causes, prints how many problems have each cause.'],
   arguments: {},
   options: {
     ...PROBLEM_FILTERS,

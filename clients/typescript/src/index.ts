@@ -79,13 +79,13 @@ export interface Upload {
   readonly details: NewDataset;
   /** Data files, or one archive (.zip, .tar.gz, .tgz). Instead of `dataUrl`. */
   readonly files?: readonly File[];
-  /** From where the service fetches the data file. Instead of `files`. */
+  /** URL from which the service downloads the data file. Instead of `files`. */
   readonly dataUrl?: string;
   readonly documents?: readonly File[];
   readonly properties?: readonly File[];
 }
 
-/** Uploads a dataset and returns its id. What was accepted is validated and installed after this. */
+/** Uploads a dataset and returns its id. The service validates and installs it afterwards: {@link untilInstalled}. */
 export async function uploadDataset(
   installer: Client<InstallerPaths>,
   { details, files = [], dataUrl, documents = [], properties = [] }: Upload,
@@ -106,7 +106,7 @@ export async function uploadDataset(
   return (data as { readonly datasetId: string }).datasetId;
 }
 
-/** How the way of a dataset ended, or that it goes on. */
+/** How the processing of a dataset ended, or `pending`. */
 export type Outcome = 'pending' | 'installed' | 'refused' | 'failed';
 
 /**
@@ -146,7 +146,7 @@ export async function untilInstalled(
   }
 }
 
-/** Everything that the steps say. */
+/** The messages of all steps. */
 export const messagesOf = ({ upload, import: imported, install }: StatusBlock): readonly string[] => [
   ...(upload.message === undefined ? [] : [upload.message]),
   ...(imported.messages ?? []),

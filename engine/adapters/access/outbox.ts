@@ -40,8 +40,8 @@ const CLAIM = `
   update outbox o set due = $2, attempts = attempts + 1 from chosen c where o.mail_id = c.mail_id
   returning o.mail_id, o.message_key, o.draft, o.attempts`;
 
-/** Mails beyond the limits below were never attempted. Nobody has to look at them. */
-const GIVEN_UP = 'dead and attempts > 0';
+/** The condition of mails that failed for good. Mails beyond the limits below were never attempted, and concern nobody. */
+export const GIVEN_UP = 'dead and attempts > 0';
 
 export class PostgresOutbox implements Outbox {
   readonly #db: Sql;
@@ -90,7 +90,7 @@ export class PostgresOutbox implements Outbox {
     return { waiting: row?.waiting ?? 0, dead: row?.dead ?? 0 };
   }
 
-  /** For operators: the mails that were given up are due now, with all their attempts, or are removed. Returns how many. */
+  /** Makes the mails that failed for good due now, with all their attempts. Returns how many. */
   async retryDead(now: Date, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
     const rows = await this.#db.query(
@@ -100,6 +100,7 @@ export class PostgresOutbox implements Outbox {
     return rows.length;
   }
 
+  /** Removes the mails that failed for good. Returns how many. */
   async discardDead(signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
     return (await this.#db.query(`delete from outbox where ${GIVEN_UP} returning mail_id`)).length;

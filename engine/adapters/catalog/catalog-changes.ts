@@ -230,7 +230,7 @@ function shareCtes(shares: readonly StoredShare[], parameters: SqlParameters): r
 const columnsOnly = (columns: Assignments): ChangeParts => ({ columns, ctes: [] });
 const childOnly = (cte: string): ChangeParts => ({ columns: {}, ctes: [cte] });
 
-/** The same for two changes of the same thing. */
+/** Equal for two changes of the same thing. */
 export function changeKey(change: CatalogChange): string {
   if (change.set === 'next') return `next ${change.lane}`;
   if (change.set === 'install') return `install ${change.kind} ${change.target}`;

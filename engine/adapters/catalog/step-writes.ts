@@ -1,8 +1,8 @@
-// The writes of install steps: the most frequent of all, five for a dataset on two targets. Those that wait at the same time go
-// in one statement, whatever their datasets, because each commit costs a write to disk. Each is fenced on its own.
+// The writes of install steps are the most frequent of all: five for a dataset on two targets. Each commit costs a write to disk,
+// so writes that wait at the same time share one statement, whatever their datasets. Each is fenced on its own.
 //
-// The statement waits for no lock, so that a dataset whose row is locked, as by an edit, holds up no other. What it skipped is
-// written alone, as any other write: that one waits, or says why it cannot be made.
+// The statement skips locked rows, so that a dataset whose row an edit has locked does not delay others. The caller repeats a
+// skipped write as an ordinary one, which waits for the lock, or reports why the write is impossible.
 
 import type { DatasetId } from '../../model/ids.ts';
 import type { CatalogChange } from '../../ports/catalog.ts';
@@ -54,7 +54,7 @@ const WRITE = `
       and a.dataset_id = c.dataset_id and a.target_id = x.target and a.kind = x.kind)
   select c.dataset_id as dataset, c.token from changed c`;
 
-/** Undefined if anything else changes, too. */
+/** The changes, if all of them belong to install steps; otherwise undefined. */
 export function stepChanges(changes: readonly CatalogChange[]): readonly StepChange[] | undefined {
   const steps = changes.filter(({ set }) => set === 'install' || set === 'attempt' || set === 'attemptOver');
   return steps.length > 0 && steps.length === changes.length ? (steps as readonly StepChange[]) : undefined;
@@ -69,7 +69,7 @@ export class StepWrites {
     this.#db = db;
   }
 
-  /** False when nothing was written: locked, no longer ours, not there, or refused by the database. */
+  /** False when nothing was written: the row is locked or absent, the lease was lost, or the statement failed. */
   write(dataset: DatasetId, lease: Lease, changes: readonly StepChange[]): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     // Of two changes of the same thing the last one wins.
@@ -89,7 +89,7 @@ export class StepWrites {
     this.#isUnderWay = false;
   }
 
-  /** A statement cannot change a row twice: what would change one again waits for the next. */
+  /** A statement cannot change a row twice, so a second change of the same row waits for the next statement. */
   #nextBatch(): readonly StepWrite[] {
     const taken = new Set<string>();
     const batch: StepWrite[] = [];

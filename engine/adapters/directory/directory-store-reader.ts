@@ -108,9 +108,9 @@ export function objectPath(objects: string, key: string): string {
 }
 
 /**
- * Identifies the content: a new put changes at least the time, down to the microsecond (Staging). A rename changes nothing, and
- * neither does a copy that keeps the time, such as a restored backup. A file system that stores milliseconds or seconds cannot
- * tell two puts by their time: there, the file's own number tells them.
+ * Identifies the content. Each put changes at least the microseconds of the time (Staging). A rename changes nothing, nor does a
+ * copy that keeps the time, such as a restored backup. On file systems that store only milliseconds or seconds, two puts may have
+ * the same time; there, the inode number distinguishes them.
  */
 export function etagOf({ ino, mtimeNs, size }: BigIntStats): string {
   const micros = mtimeNs / 1_000n;

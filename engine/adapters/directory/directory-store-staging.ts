@@ -137,9 +137,9 @@ export class Staging {
   }
 
   /**
-   * Stamps and syncs the file. Two puts within one millisecond must not have the same etag, so the microseconds are counted,
-   * from a random number on. Never 0, which is what file systems leave that store milliseconds. In the middle of a microsecond,
-   * because what Node.js passes on has no nanoseconds.
+   * Stamps and syncs the file. Two puts within one millisecond must not have the same etag, so the microseconds count up from a
+   * random number. They are never 0, because file systems that store milliseconds leave 0. The time is in the middle of a
+   * microsecond, because Node.js rounds nanoseconds.
    */
   async #seal(handle: FileHandle): Promise<Pick<StagedObject, 'size' | 'etag' | 'modified'>> {
     const micros = 1 + (this.#puts++ % 999);

@@ -1,6 +1,6 @@
-// Bytes of resumable uploads beside the objects of a directory store: one file each, `resumable/{id}`. It is written in order and
-// synced every 16 MiB while more arrives. The finished file becomes an object by a second link to it, `{id}.link`, which the
-// store moves into place. So no byte is copied, and a crash in between leaves the file as it was.
+// Bytes of resumable uploads beside the objects of a directory store: one file each, `resumable/{id}`, written in order and synced
+// every 16 MiB. To make an object of it, we link the finished file a second time, as `{id}.link`, and the store moves that link
+// into place. No byte is copied, and a crash leaves the file as it was.
 
 import { constants, type FileHandle, link, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ export class DirectoryUploadBytes implements UploadBytes {
     signal.throwIfAborted();
     const second = `${this.#file(id)}.link`;
     try {
-      // One of an attempt that crashed.
+      // Left by an attempt that crashed.
       await rm(second, { force: true });
       await link(this.#file(id), second);
       await this.#store.put(key, { file: second }, { size: length, durable: false, handedOver: true }, signal);

@@ -3,7 +3,7 @@
 //   open     changes enter and leave
 //   closing  changes that entered go on; new ones wait
 //   held     nothing changes; new changes wait
-//   closing or held -> open: release(), or when the time is over, so that a backup that died holds up nobody
+//   closing or held -> open: by release(), or when the time is over, in case the backup was killed
 
 import type { StoreHold } from '../../ports/object-store.ts';
 import { Busy } from '../../runtime/failure.ts';
@@ -27,7 +27,7 @@ export class WriteHold implements StoreHold {
     this.#clock = clock;
   }
 
-  /** Waits while the store is held. Dispose of the result once the change is made, or will not be. */
+  /** Waits while the store is held. Dispose of the result once the change is made or given up. */
   async enter(signal: AbortSignal): Promise<Disposable> {
     while (this.#closed) await unlessAborted(this.#closed.opened.promise, signal);
     this.#inside++;

@@ -1,9 +1,9 @@
-// A physical backup of a running PostgreSQL server, by its low-level interface: all databases, with the rows of plugins, whose
-// tables only they know. The caller copies the data directory between `begin` and `end`, then the WAL that `end` names.
+// A physical backup of a running PostgreSQL server, by its low-level interface. It has all databases, including the tables of
+// plugins. The caller copies the data directory between `begin` and `end`, then the WAL files that `end` names.
 //
-//   begun   the files may be copied, while the server changes them
-//   ended   the copy, with that WAL, is the state of the moment at which `end` was called
-// The session holds a temporary replication slot, so that the server keeps the WAL. If the session dies, the server forgets both.
+//   begun   the files may be copied while the server changes them
+//   ended   the copy, with that WAL, has the state at the moment at which `end` was called
+// A temporary replication slot makes the server keep the WAL. If the session dies, the server drops the slot and the backup.
 
 import pg from 'pg';
 import { rejected, transient } from '../../runtime/failure.ts';
@@ -12,14 +12,14 @@ import { rejected, transient } from '../../runtime/failure.ts';
 const STATEMENT_MS = 120_000;
 const SLOT = 'longshore_backup';
 const WAL_FILE = /^[0-9A-F]{24}$/;
-/** From this version on, the functions have the names that they have now. */
+/** The first version in which the functions have their present names. */
 const RENAMED = 150_000;
 
 export interface EndedBackup {
   readonly instant: Date;
-  /** What the file `backup_label` has to contain. */
+  /** Content of the file `backup_label`. */
   readonly label: string;
-  /** Of the names of files in `pg_wal`. */
+  /** Whether a file of `pg_wal` belongs to the backup. */
   isNeeded(walFile: string): boolean;
 }
 
@@ -43,7 +43,7 @@ export class BaseBackup implements AsyncDisposable {
       ...{ host: '127.0.0.1', user: 'postgres', database: 'postgres', application_name: 'longshore backup', ...server },
       ...{ connectionTimeoutMillis: 10_000, query_timeout: STATEMENT_MS },
     });
-    client.on('error', () => undefined); // told by the call that is under way, or the next
+    client.on('error', () => undefined); // the current or the next call reports it
     const abort = (): void => void client.end().catch(() => undefined);
     signal.addEventListener('abort', abort, { once: true });
     try {
@@ -87,7 +87,7 @@ export class BaseBackup implements AsyncDisposable {
   }
 }
 
-/** What must not be copied, or is of no use, with its content: paths in the data directory. Empty folders are needed. */
+/** Whether a path in the data directory must not be copied, or is useless in a copy. Empty folders are needed. */
 export const isLeftOutOfBackup = (path: string): boolean =>
   LEFT_OUT.has(path) ||
   /^(?:pg_wal|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\/[^/]+/.test(path) ||

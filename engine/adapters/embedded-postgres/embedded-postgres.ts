@@ -1,5 +1,5 @@
-// An embedded PostgreSQL server: set up, started and stopped by this process, reachable on 127.0.0.1 and, from this program, by a
-// Unix socket, which costs less processor time per statement.
+// An embedded PostgreSQL server: set up, started and stopped by this process. It listens on 127.0.0.1, and on a Unix socket that
+// only this program uses, which costs less processor time per statement.
 //
 // States:  absent --initdb--> stopped --start--> running --stop--> stopped
 //          running --supervisor killed--> orphan --next start--> stopped   (postgres-orphan.ts)
@@ -29,9 +29,9 @@ import { stopOrphan } from './postgres-orphan.ts';
  * The working directory cannot be used: PostgreSQL before 16 leaves it at startup, and cannot return without those rights.
  */
 const HERE = '/proc/self/fd/3';
-/** The folder of the socket, for the same reason. */
+/** The folder of the socket, for the same reason as HERE. */
 const SOCKETS = '/proc/self/fd/4';
-/** The longest path of a socket that Linux takes, without the byte that ends it. */
+/** The longest path of a socket that Linux accepts, without the terminating byte. */
 const MAX_SOCKET_PATH = 107;
 const START_MS = 60_000;
 const STOP_MS = 15_000;
@@ -213,7 +213,7 @@ async function launch(
   return { port, socketDir, user: 'postgres', password, ended, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** Only the server's account can enter it. A server that was killed leaves its socket and lock file, so it is made anew. */
+/** Only the server's account can enter it. It is recreated, because a killed server leaves its socket and lock file. */
 async function emptySocketDir(
   { dir, port }: EmbeddedPostgresOptions,
   account: Account | undefined,

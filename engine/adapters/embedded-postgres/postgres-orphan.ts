@@ -66,7 +66,7 @@ function send(pid: number, signalName: NodeJS.Signals): void {
   }
 }
 
-/** Processes of PostgreSQL that live and whose working directory is this data directory; not the shell of somebody who looks around. */
+/** Running PostgreSQL processes whose working directory is this data directory. A shell in that directory does not count. */
 export async function serversOf(data: string): Promise<readonly number[]> {
   const { dev, ino } = await stat(data);
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));

@@ -110,7 +110,7 @@ const completionOf = ({ job, outcome, next }: JobCompletion) => ({
   ...(next === undefined ? {} : { next: next.lane, last: next.last, owner: job.owner, type: job.type }),
 });
 
-/** Absent for most jobs: they found nothing to do. */
+/** Most jobs have none, because they found nothing to do. */
 const recordOf = ({ dataset, lane, id, eventId }: ClaimedJob, record: AttemptRecord | undefined) => {
   if (!record) return {};
   const { outcome, ...attempt } = record;
@@ -119,7 +119,7 @@ const recordOf = ({ dataset, lane, id, eventId }: ClaimedJob, record: AttemptRec
 
 function outcomeOf(outcome: JobOutcome) {
   switch (outcome.kind) {
-    // The dataset's status says the rest.
+    // The dataset's status has the difference.
     case 'done':
     case 'failed':
     case 'invalid':

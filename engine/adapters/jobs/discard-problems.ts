@@ -1,4 +1,4 @@
-// Takes problems out of the list for good: removes dead jobs, and notes who discarded what.
+// Discards problems: removes dead jobs, and records who discarded what, and why.
 
 import type { LaneName } from '../../model/event.ts';
 import type { DatasetId, TargetId } from '../../model/ids.ts';
@@ -7,7 +7,7 @@ import type { DiscardNote, ProblemKey, ProblemOutcome } from '../../ports/proble
 import type { Sql } from '../postgres/postgres.ts';
 import { columnsOf } from './retry-jobs.ts';
 
-/** What the owner reads about a step that had no final status. */
+/** What the owner reads about a discarded step that had no final status. */
 const GIVEN_UP = 'an operator gave this step up; it is not repeated by itself';
 
 const noted = (from: string): string => `
@@ -16,7 +16,7 @@ const noted = (from: string): string => `
   on conflict (dataset_id, lane, target_id) do update set at = excluded.at, discarded_by = excluded.discarded_by,
     reason = excluded.reason, message = excluded.message`;
 
-/** Without a final status of its dataset, a discarded upload or import would count as forgotten, and be requested again. */
+/** The dataset gets a final status. Otherwise the reconciler would take the discarded upload or import for lost, and repeat it. */
 const JOBS = `
 with found as materialized (
   select j.id, j.lane, j.dataset_id, j.state
@@ -38,7 +38,7 @@ given_up as (
 noted as (${noted('gone')})
 select lane, dataset_id, state from found`;
 
-/** A failed import without a message would be repeated by the reconciler, to find out why. */
+/** The reconciler repeats a failed import that has no message, so a discarded one gets a message. */
 const STATUSES = `
 with found as materialized (
   select a.lane, d.dataset_id, '' as target_id,
@@ -66,7 +66,7 @@ with found as materialized (
 noted as (${noted('(select * from found where not busy)')})
 select lane, dataset_id, target_id, busy from found`;
 
-/** The dead job whose failed installs are all discarded. */
+/** Dead jobs without failed installs that are still listed. */
 const INSTALL_JOBS = `
 with gone as (
   delete from job j using (select distinct * from unnest($3::text[], $4::text[]) as a(lane, dataset_id)) a
@@ -87,7 +87,7 @@ const OUTCOMES = {
   running: 'busy',
 } as const satisfies Record<JobState, ProblemOutcome>;
 
-/** By id of the problem, those that are not locked by somebody else. Call it in a transaction. */
+/** Returns outcomes by the problem's id. Skips problems whose rows are locked. Call it in a transaction. */
 export async function discardProblems(
   sql: Sql,
   keys: readonly ProblemKey[],

@@ -10,7 +10,7 @@ export const JOB_CHANNEL = 'longshore_job';
 /** Most requests in one statement. */
 const ENQUEUE_BATCH = 5_000;
 
-/** A dataset has at most one job per lane, which takes further requests over. One that waits for a pause becomes due. */
+/** A dataset has at most one job per lane. It absorbs further requests, which also make a job due that waits for a pause. */
 const MERGE = `
   on conflict (dataset_id, lane) do update set
     again = j.again or j.state in ('running', 'dead'),
@@ -23,7 +23,7 @@ const MERGE = `
 
 const IS_DUE = `(j.state = 'queued' or j.state = 'delayed' and j.run_at <= now())`;
 
-/** A CTE that ends the discards of the jobs that the CTE `requested` has requested. */
+/** A CTE that ends the discards of the jobs in the CTE `requested`. */
 export const discardsOver = (requested: string): string => `${requested}_anew as (
     delete from discard x using ${requested} r where x.dataset_id = r.dataset_id and x.lane = r.lane and x.target_id = '')`;
 
@@ -62,7 +62,7 @@ export async function enqueueJobs(sql: Sql, requests: readonly JobRequest[]): Pr
 }
 
 /**
- * A CTE of that name that inserts one job of a dataset, and returns its lane and whether it is due; and the one that ends its
+ * A CTE called `name` that inserts one job of a dataset, and returns its lane and whether it is due. A second CTE ends the job's
  * discard.
  * @param from `from` clause with one row when the job is due, none otherwise
  * @param columns SQL expressions over that row

@@ -1,4 +1,4 @@
-// Orders to cancel jobs, as notifications of the cache database with the id of the process that they are for.
+// Orders to cancel jobs, as notifications of the cache database. Each names the process that it is meant for.
 
 import { isObject, parseJson } from '../../model/json.ts';
 import type { CancelAnswer, CancelOrder, CancelRequest, JobCancels } from '../../ports/job-cancels.ts';
@@ -8,7 +8,7 @@ import { storableText } from '../postgres/sql-parameters.ts';
 
 const CANCEL_CHANNEL = 'longshore_cancel';
 
-/** The job of a process that died is not running: another process is about to claim it. */
+/** A job whose process died does not count as running: another process is about to claim it. */
 const ASK = `
 with found as materialized (
   select id, holder, token, state = 'running' and instance_alive(holder) as running from job where id = $1),
@@ -44,7 +44,7 @@ export class PostgresJobCancels implements JobCancels {
   }
 }
 
-/** Only {@link PostgresJobCancels.ask} notifies the channel. Anything else is a defect, which the listener reports. */
+/** Only {@link PostgresJobCancels.ask} writes to the channel. Any other content is a defect, which the listener reports. */
 function requestOf(payload: string): CancelRequest & { readonly instance: number } {
   const sent = parseJson(payload);
   if (!isObject(sent)) throw new TypeError(`a cancel order is ${typeof sent}, not an object`);

@@ -1,4 +1,4 @@
-// The history of datasets in the cache database. complete_and_fetch_jobs and triggers of the job table write it
+// The history of datasets in the cache database. The function complete_and_fetch_jobs and triggers of the job table write it
 // (engine/adapters/migrations/cache/0009-job-history.sql).
 
 import type { LaneName } from '../../model/event.ts';
@@ -21,13 +21,13 @@ const pageSql = (sign: '<' | '>', direction: 'desc' | 'asc'): string =>
 const NEWEST_FIRST = pageSql('<', 'desc');
 const OLDEST_FIRST = pageSql('>', 'asc');
 
-/** In the order of their numbers, which is nearly that of their ends: no index by time is needed. */
+/** In the order of the numbers, which is nearly the order of the ends, so no index by time is needed. */
 const DROP = `
 with oldest as materialized (select number from job_history order by number limit $2),
 dropped as (delete from job_history h using oldest o where h.number = o.number and h.at < $1 returning 1)
 select count(*) as dropped from dropped`;
 
-/** A process is needed for as long as rows may name it. */
+/** Processes that no row can name any more. */
 const DROP_PROCESSES = `
 with seen as (update process_instance p set seen_at = now() where p.id in (select id from alive_instance) returning p.id)
 delete from process_instance p where p.seen_at < $1::timestamptz - interval '1 day' and p.id not in (select id from seen)`;
@@ -53,7 +53,7 @@ export class PostgresJobHistory implements JobHistory {
     this.#db = db;
   }
 
-  /** Call it before the process claims. */
+  /** Records a process. Call it before the process claims jobs. */
   async introduce({ instance, host, pid, started }: HistoryProcess, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await this.#db.query(

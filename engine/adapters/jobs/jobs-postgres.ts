@@ -4,8 +4,8 @@
 //   - by a job that was enqueued for it or put back, in any process;
 //   - by the end of another job of a dataset whose job waits in this lane, unless the job is handed over with it
 //     (complete_and_fetch_jobs notifies it);
-//   - after a claim that left due jobs behind, until a claim finds none that it may have;
-//   - by a lease that was released without a job, if such a claim was the last;
+//   - after a claim that left due jobs behind, until a claim finds no job that it may take;
+//   - by a lease that was released without a job, if the last claim left due jobs behind;
 //   - when its earliest delayed job is due, as far as this process has seen it;
 //   - whenever notifications may have been missed.
 // The lane's slow poll finds the rest: running and delayed jobs of a process that died.
@@ -122,8 +122,8 @@ export class PostgresJobs implements Jobs {
 
   #noteLook(lane: LaneName, { claimed, more, nextDueMs }: Fetched, releasesBefore: number): void {
     if (nextDueMs !== undefined) this.#wakeAfter(lane, nextDueMs);
-    // What is left may be claimable although there was room: an owner gets half of the places in each claim. Only after a look
-    // that finds nothing are the rest known to be blocked.
+    // Jobs may be left that could be claimed, because an owner gets only half of the places in each claim. Only a claim that finds
+    // nothing shows that the rest are blocked.
     if (more && claimed.length > 0) this.#wake(lane);
     if (!more || claimed.length > 0) {
       this.#blocked.delete(lane);

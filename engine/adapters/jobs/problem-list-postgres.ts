@@ -1,4 +1,4 @@
-// Lists what failed for good: the view `problem` of the schema (engine/adapters/migrations/).
+// Lists problems from the view `problem` of a schema (engine/adapters/migrations/).
 
 import type { DatasetId, TargetId, UserId } from '../../model/ids.ts';
 import type {
@@ -14,7 +14,7 @@ import type { Postgres } from '../postgres/postgres.ts';
 import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
 import { SqlParameters, storableText } from '../postgres/sql-parameters.ts';
 
-/** Most characters of a message that a listing has. */
+/** Longest message in a listing, in characters. */
 const SHOWN = 2_000;
 
 interface ProblemRow extends PageRow {

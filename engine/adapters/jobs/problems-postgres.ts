@@ -1,4 +1,4 @@
-// What failed for good with datasets, on PostgreSQL, and what is retried and discarded of it.
+// Problems of datasets in the cache database: lists, retries and discards them.
 
 import type { LaneName } from '../../model/event.ts';
 import type { DatasetId, TargetId } from '../../model/ids.ts';
@@ -97,7 +97,7 @@ async function retryAll(
   return outcomesOf(sql, keys, found);
 }
 
-/** What was not found is locked by somebody, or not a problem any more. */
+/** A key that was not found is locked by somebody, or is no longer a problem. */
 async function outcomesOf(
   sql: Sql,
   keys: readonly ProblemKey[],

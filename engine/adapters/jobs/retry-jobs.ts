@@ -9,7 +9,7 @@ import type { Sql } from '../postgres/postgres.ts';
 import { discardsOver, JOB_CHANNEL } from './enqueue-jobs.ts';
 
 const BY_ID = `select id, lane, dataset_id, state from job where id = $1 for update`;
-/** In the order in which completions lock jobs. A locked job is being claimed, completed or retried. */
+/** Locks in the same order as completions. A job that is locked is being claimed, completed or retried. */
 const BY_KEY = `
   select j.id, j.lane, j.dataset_id, j.state
   from unnest($1::text[], $2::text[]) as a(lane, dataset_id) join job j on j.dataset_id = a.dataset_id and j.lane = a.lane
@@ -48,7 +48,7 @@ select f.lane, f.dataset_id, f.state, (select count(*) from notified) as notific
 const RETRY_ID = retryStatement(BY_ID, 'null');
 const RETRY_KEYS = retryStatement(BY_KEY, "case when $3 then case when r.upload then 'upload' else 'import' end end");
 
-/** The upload or import has failed, and its job is gone. An upload needs what the user sent. */
+/** Failed uploads and imports whose job is gone. An upload can only be retried while its files are there. */
 const RETRY_LOST = `
 with lost as materialized (
   select a.lane, a.rank, d.dataset_id, d.owner_id, d.type_name || ':' || d.type_version as type, d.traceparent,
@@ -89,17 +89,17 @@ interface LostRow {
   readonly has_files: boolean;
 }
 
-/** The job's state before; undefined when there is no such job. */
+/** Returns the job's state before the retry; undefined when there is no such job. */
 export async function retryJob(sql: Sql, id: number): Promise<JobState | undefined> {
   const [found] = await sql.query<RetriedRow>(RETRY_ID, [id], 'job-retry');
   return found?.state;
 }
 
-/** Jobs that are not locked, with their state before. @param byOwner the dataset's owner has asked for it */
+/** Returns the jobs that were not locked, with their state before the retry. @param byOwner whether the owner retries them */
 export const retryJobs = (sql: Sql, keys: readonly ProblemKey[], byOwner: boolean): Promise<readonly RetriedRow[]> =>
   sql.query<RetriedRow>(RETRY_KEYS, [...columnsOf(keys), byOwner], 'job-retry-many');
 
-/** Failed uploads and imports without a job, unless somebody else has the dataset locked. */
+/** Retries failed uploads and imports that have no job. Skips datasets whose rows are locked. */
 export const retryLost = (
   sql: Sql,
   keys: readonly ProblemKey[],

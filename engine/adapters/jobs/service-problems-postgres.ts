@@ -1,11 +1,12 @@
-// What failed for good in a service with a database of its own: failed report jobs, and mails that were given up.
+// Problems of services that have their own database: failed report jobs, and mails that failed for good.
 
 import type { ProblemOutcome, ServiceProblems } from '../../ports/problems.ts';
+import { GIVEN_UP } from '../access/outbox.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 import { REPORT_CHANNEL } from '../report/jobs.ts';
 import { PostgresProblemList } from './problem-list-postgres.ts';
 
-/** Both statements take ids of problems, change what is still failed and not locked, and return those ids. */
+/** Both statements take ids, change the rows that still count as failed and are not locked, and return their problem ids. */
 interface ServiceStatements {
   readonly retry: string;
   readonly discard: string;
@@ -15,7 +16,7 @@ const named = (table: string, id: string, isFailed: string): string => `
   named as materialized (
     select ${id} as id from ${table} where ${id} = any($1) and ${isFailed} order by ${id} for no key update skip locked)`;
 
-/** With all its attempts. A job that is discarded is `expired`: whoever asks for that report again gets it computed anew. */
+/** A job that is retried has all its attempts again. One that is discarded is `expired`: the next request computes the report. */
 export const REPORT_PROBLEMS: ServiceStatements = {
   retry: `
 with ${named('report_job', 'id', "status = 'failed'")},
@@ -33,11 +34,11 @@ from named n where j.id = n.id returning 'report:' || j.id as id`,
 
 export const MAIL_PROBLEMS: ServiceStatements = {
   retry: `
-with ${named('outbox', 'mail_id::text', 'dead')}
+with ${named('outbox', 'mail_id::text', GIVEN_UP)}
 update outbox o set dead = false, attempts = 0, due = now(), failure = null
 from named n where o.mail_id::text = n.id returning 'mail:' || o.mail_id as id`,
   discard: `
-with ${named('outbox', 'mail_id::text', 'dead')}
+with ${named('outbox', 'mail_id::text', GIVEN_UP)}
 delete from outbox o using named n where o.mail_id::text = n.id returning 'mail:' || o.mail_id as id`,
 };
 

@@ -1,6 +1,7 @@
-// Proves that a PostgreSQL server responds, on a connection of its own: those of the pool may all be busy. It is kept, because
-// a loaded server takes long to accept one. Other statements are proof, too.
-//   none   the next probe opens it     open   probes ask on it; an error, or a probe that takes too long, closes it
+// Proves that a PostgreSQL server responds, on its own connection, because those of the pool may all be busy. The connection is
+// kept, because a loaded server takes long to accept one. A response to any other statement is proof, too.
+//   none   the next probe opens the connection
+//   open   probes use it; an error, or a probe that takes too long, closes it
 
 import { Socket } from 'node:net';
 import pg from 'pg';
@@ -8,7 +9,7 @@ import { JoinedSignal } from '../../runtime/joined-signal.ts';
 import { unlessAborted } from '../../runtime/wait.ts';
 import { sqlState } from './postgres.ts';
 
-interface Line {
+interface OpenConnection {
   readonly client: pg.Client;
   readonly socket: Socket;
   readonly connected: Promise<unknown>;
@@ -16,13 +17,13 @@ interface Line {
 
 /** SQLSTATE: the server responds, and has no room for another connection. */
 const TOO_MANY_CONNECTIONS = '53300';
-/** Ends a probe: the server has answered somebody else. */
+/** Ends a probe, because the server has answered another statement. */
 const RESPONDS = 'the server responds';
 
 export class ProbeConnection implements Disposable {
   readonly #config: pg.ClientConfig;
   readonly #probes = new Set<JoinedSignal>();
-  #line: Line | undefined;
+  #connection: OpenConnection | undefined;
 
   constructor(config: pg.ClientConfig) {
     this.#config = config;
@@ -47,11 +48,11 @@ export class ProbeConnection implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    if (this.#line) this.#close(this.#line);
+    if (this.#connection) this.#close(this.#connection);
   }
 
   async #ask(signal: AbortSignal): Promise<void> {
-    const kept = this.#line;
+    const kept = this.#connection;
     if (kept)
       try {
         return await this.#askOn(kept, signal);
@@ -59,36 +60,36 @@ export class ProbeConnection implements Disposable {
         if (signal.aborted) throw error;
         // The server may have been restarted since.
       }
-    await this.#askOn(this.#line ?? this.#open(), signal);
+    await this.#askOn(this.#connection ?? this.#open(), signal);
   }
 
-  async #askOn(line: Line, signal: AbortSignal): Promise<void> {
+  async #askOn(connection: OpenConnection, signal: AbortSignal): Promise<void> {
     try {
       await unlessAborted(
-        line.connected.then(() => line.client.query('select 1')),
+        connection.connected.then(() => connection.client.query('select 1')),
         signal,
       );
     } catch (error) {
-      if (signal.reason !== RESPONDS) this.#close(line);
+      if (signal.reason !== RESPONDS) this.#close(connection);
       throw error;
     }
   }
 
-  #open(): Line {
+  #open(): OpenConnection {
     const socket = new Socket();
     const client = new pg.Client({ ...this.#config, stream: () => socket });
-    const line = { client, socket, connected: client.connect() };
-    line.connected.catch(() => undefined);
-    client.on('error', () => this.#close(line));
-    this.#line = line;
-    return line;
+    const connection = { client, socket, connected: client.connect() };
+    connection.connected.catch(() => undefined);
+    client.on('error', () => this.#close(connection));
+    this.#connection = connection;
+    return connection;
   }
 
-  #close(line: Line): void {
-    if (this.#line === line) this.#line = undefined;
-    line.client.end().catch(() => undefined);
+  #close(connection: OpenConnection): void {
+    if (this.#connection === connection) this.#connection = undefined;
+    connection.client.end().catch(() => undefined);
     // Neither waits for a server that is away.
-    if (line.socket.connecting) line.socket.destroy();
-    else line.socket.destroySoon();
+    if (connection.socket.connecting) connection.socket.destroy();
+    else connection.socket.destroySoon();
   }
 }

@@ -1,11 +1,11 @@
-// Copies an object within the bucket. The store does it by itself: no byte passes through this process. S3 copies at most 5 GiB
-// in one request, so a large object is copied in parts, some at a time.
+// Copies an object within the bucket, on the server: no byte passes through this process. S3 copies at most 5 GiB in one request,
+// so a large object is copied in parts, several at a time.
 
 import { transient } from '../../runtime/failure.ts';
 import { JoinedSignal } from '../../runtime/joined-signal.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { type S3Connection, textOf } from './s3-connection.ts';
-import { fieldOf, plainTag } from './s3-listing.ts';
+import { tagIn } from './s3-listing.ts';
 import { COMPLETE_MS, MultipartUpload, type SentPart } from './s3-multipart.ts';
 
 const COPY_BYTES = 512 * 1024 * 1024;
@@ -86,8 +86,8 @@ function copy(
     call.expect(COMPLETE_MS, 'an answer');
     const text = await textOf(await connection.send(call, client, request));
     // A store that fails while it copies says so in the body of a 200.
-    const etag = fieldOf(text, 'ETag');
+    const etag = tagIn(text);
     if (etag === undefined) throw transient(`${connection.describe(what)}: the store failed`);
-    return plainTag(etag.replaceAll(/&(?:quot|#34);/g, '"'));
+    return etag;
   });
 }

@@ -61,6 +61,12 @@ export function parseListing(xml: string, what: string): ListingPage {
 /** An etag without its quotes, and without the `W/` that a compressing proxy adds. */
 export const plainTag = (etag: string): string => etag.replace(/^(?:W\/)?"?|"$/g, '');
 
+/** The etag in the XML of a response; undefined when it has none. */
+export function tagIn(xml: string): string | undefined {
+  const etag = fieldOf(xml, 'ETag');
+  return etag === undefined ? undefined : plainTag(withoutEntities(etag));
+}
+
 /** Rounds down to seconds: heads of objects have whole seconds, but listings of some stores have milliseconds. */
 export const wholeSeconds = (date: string): Date => new Date(Math.floor(Date.parse(date) / 1000) * 1000);
 

@@ -114,7 +114,7 @@ export class MultipartUpload {
   readonly #parts: SentPart[] = [];
   #id: string;
 
-  /** @param id of an upload that has begun */
+  /** @param id of an upload that has already begun; default: `begin` has to be called */
   constructor(connection: S3Connection, key: string, log: Logger, id = '') {
     this.#connection = connection;
     this.#key = key;
@@ -136,7 +136,7 @@ export class MultipartUpload {
     );
   }
 
-  /** @param part its number; one that was sent before is replaced */
+  /** @param part its number; replaces a part that was sent before with the same number */
   async send(bytes: Buffer, signal: AbortSignal, part = this.#parts.length + 1): Promise<void> {
     const query = this.partQuery(part);
     this.#parts.push({ part, etag: await put(this.#connection, this.#key, query, bytes, false, signal) });

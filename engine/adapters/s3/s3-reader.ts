@@ -168,7 +168,7 @@ interface S3BodyOptions {
 /** Bytes to read ahead. */
 const HELD_BYTES = 256 * 1024;
 
-export class S3Body extends Readable {
+class S3Body extends Readable {
   readonly #response: IncomingMessage;
   readonly #options: S3BodyOptions;
   readonly #signal: AbortSignal;

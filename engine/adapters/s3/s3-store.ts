@@ -221,7 +221,7 @@ export class UnfinishedUploads {
         client.listIncompleteUploadsQuery(bucket, '', key, id, ''),
       );
       for (const upload of page.uploads) {
-        // Resumable uploads have a time of their own, and are removed with their rows.
+        // Resumable uploads have their own expiry, and are removed with their rows.
         if (upload.initiated.getTime() >= time || upload.key.startsWith(RESUMABLE_PREFIX)) continue;
         await this.#connection.call(`removing the parts of ${upload.key}`, signal, (_call, client) =>
           client.abortMultipartUpload(bucket, upload.key, encodeURIComponent(upload.uploadId)),

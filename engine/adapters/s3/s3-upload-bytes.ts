@@ -1,9 +1,9 @@
 // Bytes of resumable uploads in a bucket, as a multipart upload of the object `resumable/{id}`. All parts but the last have the
-// same size, so the offset says which parts there are. What is behind the last whole part when a request ends is kept as the
-// object `resumable/{id}.tail`, and is read again when the upload continues. An upload of at most one part is one object.
+// same size, so the offset says which parts exist. When a request ends, the bytes after the last whole part are kept as the object
+// `resumable/{id}.tail`, and read again when the upload continues. An upload of at most one part is a single object.
 //
-// Tails and parts are only ever replaced by longer ones that begin with the same bytes, up to the recorded offset: after a crash,
-// the recorded offset is always a prefix of what is there.
+// A tail or part is replaced only by one that begins with the same bytes up to the recorded offset. So after a crash, everything
+// up to the recorded offset is still there.
 
 import { buffer } from 'node:stream/consumers';
 import type { UploadId } from '../../model/ids.ts';
@@ -15,7 +15,7 @@ import { giveBack } from '../../runtime/give-back.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { S3Connection, type S3Options, type S3Parts, textOf } from './s3-connection.ts';
 import { copyObject } from './s3-copy.ts';
-import { fieldOf, plainTag } from './s3-listing.ts';
+import { fieldOf, tagIn } from './s3-listing.ts';
 import { MultipartUpload, PART_BYTES, type SentPart } from './s3-multipart.ts';
 
 type Store = Pick<ObjectStore, 'put' | 'get' | 'head' | 'remove'>;
@@ -24,7 +24,7 @@ const MIB = 1024 * 1024;
 /** Fewer than the 10,000 that the store accepts. */
 const PARTS = 9_000;
 
-/** The size of all parts but the last. It depends on the length alone, so that it stays the same over restarts. */
+/** The size of all parts but the last. It depends only on the length, so it is the same after a restart. */
 const partBytesOf = (length: number): number => Math.max(PART_BYTES, Math.ceil(length / PARTS / MIB) * MIB);
 
 const tailKey = (id: UploadId): string => `${resumableKey(id)}.tail`;
@@ -69,7 +69,9 @@ export class S3UploadBytes implements UploadBytes, Disposable {
     const key = resumableKey(id);
     await this.#connection.call(`removing the parts of ${key}`, signal, async (_call, client) => {
       const { uploads } = await client.listIncompleteUploadsQuery(bucket, key, '', '', '');
-      for (const { uploadId } of uploads) await client.abortMultipartUpload(bucket, key, encodeURIComponent(uploadId));
+      // The prefix also finds a tail that was so large that it was sent in parts.
+      for (const { key: found, uploadId } of uploads)
+        await client.abortMultipartUpload(bucket, found, encodeURIComponent(uploadId));
     });
     await this.#store.remove([tailKey(id), key], signal);
   }
@@ -100,7 +102,7 @@ export class S3UploadBytes implements UploadBytes, Disposable {
       );
       const page = [...text.matchAll(/<Part>(.*?)<\/Part>/gs)].map(([, part = '']) => ({
         part: Number(fieldOf(part, 'PartNumber')),
-        etag: plainTag((fieldOf(part, 'ETag') ?? '').replaceAll(/&(?:quot|#34);/g, '"')),
+        etag: tagIn(part) ?? '',
       }));
       parts.push(...page);
       if (fieldOf(text, 'IsTruncated') !== 'true') return parts;

@@ -56,7 +56,7 @@ export function deletedCtes(
   ];
 }
 
-/** CTEs that remove the target's part of the dataset, and the dataset's row with the last part. The fence is as above. */
+/** CTEs that remove the target's part of the dataset and, with the last part, the dataset's row. Fenced like the others. */
 export function purgeCtes(
   target: ControlTarget,
   dataset: DatasetId,
@@ -97,7 +97,7 @@ function taken(
 }
 
 /** From a dataset's installs `i` on its targets: the most active status and the most visible accessibility win. */
-export const SUMMARY = `
+const SUMMARY = `
   case when 0 = any (array_agg(i.deleted_status)) then 0
     when 2 = any (array_agg(i.deleted_status)) then 2 else 1 end as deleted_status,
   -- 'public' comes after 'protected'.

@@ -159,9 +159,9 @@ export class PostgresInstallTarget implements InstallTarget {
   }
 
   /**
-   * One statement, which writes all or nothing. Returns false when the target has a row that it must not have, or none that
-   * would have to go.
-   * @param needs whether the target has a row of the dataset
+   * One statement, which writes all or nothing. Returns false when nothing was written, because the target has a row although
+   * `absent` is needed, or no row although there was one to remove.
+   * @param needs whether the target must have a row of the dataset
    */
   async #fenced(
     dataset: DatasetId,

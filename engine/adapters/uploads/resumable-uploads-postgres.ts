@@ -1,5 +1,5 @@
 // Rows of resumable uploads in the cache DB. Triggers count what they reserve (migrations/cache/0011-resumable-uploads.sql). A
-// claim belongs to this process until it is released. When the process dies, the next claim gets it at once.
+// claim belongs to a process until it is released. If the process dies, the next claim succeeds at once.
 
 import type { UploadId, UserId } from '../../model/ids.ts';
 import type {
@@ -48,7 +48,7 @@ const CLAIM = `
 
 const OURS = `id = $1 and turn = $2::bigint and holder = $3::integer and state = 'open'`;
 
-/** Of what is used or gone, in no order; the rows stay until they are forgotten. */
+/** Used or gone uploads, in no particular order. Their rows stay until `forget`. */
 const LEFTOVERS = `
   with expired as (
     update resumable_upload u set state = 'gone', holder = null
@@ -61,7 +61,7 @@ export class PostgresResumableUploads implements ResumableUploads {
   readonly #db: Pick<Postgres, 'query'>;
   readonly #instance: number;
 
-  /** @param instance this process's id: while its session lock is held, its claims stand */
+  /** @param instance id of this process, whose claims are valid while its session lock is held */
   constructor(db: Pick<Postgres, 'query'>, instance: number) {
     this.#db = db;
     this.#instance = instance;

@@ -1,4 +1,4 @@
-// Watches whether an object store has room, which only its writes can tell: a bucket has no free space that could be read.
+// Watches whether an object store has room. Only writes show it: nobody can ask a bucket for its free space.
 //   has room  --a put fails for lack of room-->  full  --a put succeeds-->  has room
 
 import type { ObjectStore } from '../../ports/object-store.ts';

@@ -9,7 +9,7 @@ import { type SqlParameters, storableJson, storableText } from '../postgres/sql-
 
 /**
  * Creates the dataset's rows and its first job from its `receiving` row, which becomes `accepted`, or `stored` if it is packed.
- * Returns no row if that row is gone, or one of the resumable uploads that it takes is not this process's any more.
+ * Returns no row if that row is gone, or if this process has lost the claim of one of the resumable uploads.
  */
 export function acceptStatement(upload: AcceptedUpload, instance: number, parameters: SqlParameters): string {
   const { source, packed } = upload;
@@ -46,7 +46,7 @@ export function acceptStatement(upload: AcceptedUpload, instance: number, parame
         upload_status: packed ? `'success'` : `'running'`,
         import_status: `'queued'`,
         raw_bytes: received,
-        // Otherwise the lane says what it has packed.
+        // Otherwise the lane sets them, once it has packed the files.
         upload_file_count: parameters.add(packed ? files.length : 0, 'integer'),
         upload_file_bytes: parameters.add(packed ? sumOf(files) : 0, 'bigint'),
         ...syncColumns('meta', upload.metaVersion, parameters),

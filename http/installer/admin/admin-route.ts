@@ -11,7 +11,7 @@ import type { Query, QueryValue } from '../../kernel/pipeline/query.ts';
 /** The answers to callers who are no administrators. */
 export const ADMIN_REFUSALS = { 401: 'No Admin-Token', 403: 'The Admin-Token is wrong' } as const;
 
-/** Who gives an order, for other operators. */
+/** Names who gives an order, for other operators. */
 export const nameOf = (caller: Caller): string =>
   caller.kind === 'admin' && caller.operator ? `user ${caller.operator.userId}` : 'Admin-Token';
 

@@ -1,4 +1,4 @@
-// POST /admin/rpc/jobs/{id}/cancel ends a running job, in whatever process it runs.
+// POST /admin/rpc/jobs/{id}/cancel ends a running job, in any process.
 
 import type { Static } from 'typebox';
 import type { JobCancels } from '../../../engine/ports/job-cancels.ts';
@@ -11,7 +11,7 @@ import { CLOSED } from '../metadata/create-details.ts';
 import { ADMIN_REFUSALS, nameOf } from './admin-route.ts';
 import { concernDataset, JobId, jobId, unknownJob } from './jobs.ts';
 
-/** With it, the order fits into a notification of the database. */
+/** Bounded so that the order fits into a notification of the database. */
 const MAX_REASON = 1_000;
 
 const CancelInput = Type.Named(

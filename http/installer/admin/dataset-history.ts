@@ -1,5 +1,6 @@
-// GET /admin/datasets/{id}/history: the life of a dataset in pages. It merges what the lanes did (engine/ports/job-history.ts)
-// with the requests that changed the dataset (the audit trail), in the order of time. No state is kept between two pages.
+// GET /admin/datasets/{id}/history: the life of a dataset, in pages. It merges the attempts of the lanes
+// (engine/ports/job-history.ts) with the requests that changed the dataset (the audit trail), in chronological order. Nothing is
+// held between two pages.
 
 import type { Static } from 'typebox';
 import { AUDIT_ACTORS, AUDIT_OUTCOMES, type AuditEntry } from '../../../engine/model/audit.ts';
@@ -117,7 +118,7 @@ export function datasetHistoryRoute(options: DatasetHistoryOptions): Route {
   };
 }
 
-/** Requests come before jobs that ended in the same millisecond. */
+/** In the same millisecond, requests come before jobs. */
 const SOURCES = { request: 0, job: 1 } as const;
 type Source = keyof typeof SOURCES;
 
@@ -147,7 +148,7 @@ async function readPage(
   ]);
   const sign = order === 'newest-first' ? -1 : 1;
   const ends = [jobs.next && placed('job', jobs.next), requests.next && placed('request', requests.next)];
-  // Where one source has more entries, those of the other one that come later belong to a later page.
+  // If one source has more entries, everything after the end of its page belongs to a later page.
   const isRead = (place: Place): boolean => ends.every((end) => !end || sign * compare(place, end) <= 0);
   const all: readonly Placed[] = [...jobs.entries.map(jobItem), ...requests.entries.map(requestItem)];
   const shown = all
@@ -166,7 +167,7 @@ const placed = (source: Source, { at, number }: Omit<Place, 'source'>): Place =>
   source: SOURCES[source],
 });
 
-/** Where the entries of a source begin that come after a place, in either order. */
+/** Where the entries of a source that come after a place begin, in either order. */
 function beginOf(source: Source, { at, number, source: ended }: Place): Omit<Place, 'source'> {
   if (SOURCES[source] === ended) return { at, number };
   return { at, number: SOURCES[source] > ended ? 0 : Number.MAX_SAFE_INTEGER };

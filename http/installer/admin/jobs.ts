@@ -181,7 +181,7 @@ export function jobRetryRoute({ jobAdmin }: JobRetryOptions): Route {
   };
 }
 
-/** The order is found in the audit trail, and in the history, of the dataset. */
+/** Records the order under the job's dataset, in the audit trail and thereby in the dataset's history. */
 export async function concernDataset(
   context: RequestContext,
   jobAdmin: Pick<JobAdmin, 'dataset'>,

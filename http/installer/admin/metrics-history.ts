@@ -34,7 +34,7 @@ interface MetricsHistoryOptions {
 const DAY_MS = 86_400_000;
 const DEFAULT_MS = 3_600_000;
 const DEFAULT_POINTS = 240;
-/** Bounds an answer to a few hundred kilobytes. */
+/** Bounds a response to a few hundred kilobytes. */
 const MAX_VALUES = 40_000;
 const MIN_STEP = 15;
 

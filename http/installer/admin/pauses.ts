@@ -38,7 +38,7 @@ const detail = {
   until: Type.Optional(Type.String({ format: 'date-time', description: 'When it ends by itself' })),
 };
 
-/** A pause of something that the context names. */
+/** A pause, where the context says what is paused. */
 export const PauseDetail = Type.Named('PauseDetail', detail);
 type PauseDetail = Static<typeof PauseDetail>;
 
@@ -121,7 +121,7 @@ export function pauseRoutes(options: PauseOptions): readonly Route[] {
       },
       handler: async (context) => {
         const place = placeOf(context, options);
-        // A pause may outlast what it paused: a plugin or target that is no longer configured.
+        // A pause may outlast its plugin or target, which is then no longer configured.
         const ended = await pauses.end(place, context.signal);
         if (!ended && !isKnown(place, options)) throw unknown(place, options);
         context.empty(204);

@@ -1,8 +1,7 @@
-// How requests say which problems they mean: the same fields in queries and in bodies.
+// How requests select problems: by the same fields in queries and in bodies.
 
 import type { TSchema } from 'typebox';
-import type { DataTypes } from '../../../engine/model/data-types.ts';
-import { typeKey } from '../../../engine/model/data-types.ts';
+import { type DataTypes, typeKey } from '../../../engine/model/data-types.ts';
 import { parseDatasetId, parseUserId } from '../../../engine/model/ids.ts';
 import {
   PROBLEM_LANES,
@@ -52,7 +51,7 @@ export function askedIn(fields: Readonly<Record<string, unknown>>): AskedProblem
   return Object.fromEntries(names.map((name) => [name, String(fields[name])]));
 }
 
-/** @param fault reports the field, and a sentence that continues its name */
+/** @param fault throws an error about the field; the sentence continues the field's name */
 export function filterOf(
   asked: AskedProblems,
   dataTypes: DataTypes,
@@ -91,7 +90,7 @@ export function filterOf(
   };
 }
 
-/** A type need not be configured: that may be what is wrong. */
+/** Types that are not configured are allowed, because a missing type may be the cause of the problems. */
 function typesOf(
   plugin: string | undefined,
   type: string | undefined,
@@ -114,12 +113,12 @@ function keyOf(type: string): string {
   return at < 0 ? type.toLowerCase() : typeKey({ name: type.slice(0, at), version: type.slice(at + 1) });
 }
 
-// The place where a page ends, as clients see it.
+// The place where a page ends, as an opaque text for clients.
 
 export const cursorOf = ({ list = 0, until, since, id }: ProblemPlace): string =>
   Buffer.from([list, until, since, id].join(' ')).toString('base64url');
 
-/** Undefined when no page ended so. */
+/** Undefined when the text is no cursor. */
 export function placeOf(cursor: string): ProblemPlace | undefined {
   const [, list, until, since, id] =
     /^(\d) (\d{1,16}) (\d{1,16}) ([\w:.-]*)$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];

@@ -1,4 +1,4 @@
-// POST /admin/problems/retry and POST /admin/problems/discard act on the problems that the body names, or that match its filter.
+// POST /admin/problems/retry and /discard act on the problems that the body names, or that match its filter.
 
 import type { Static } from 'typebox';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
@@ -163,7 +163,7 @@ function handledView({ lanes, next }: ProblemReport, dryRun: boolean): Handled {
   };
 }
 
-/** For the audit trail: what was asked for, and how many it was. */
+/** For the audit trail: the filter or ids, and the counts. */
 const recordsOf = (
   asked: AskedProblems,
   ids: readonly string[] | undefined,

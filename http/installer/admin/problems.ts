@@ -1,5 +1,5 @@
-// GET /admin/problems: what failed for good and waits for a person, oldest first, in pages. GET /admin/problems/causes: the same
-// by cause.
+// GET /admin/problems lists what failed for good and waits for a person, oldest first, in pages. GET /admin/problems/causes groups
+// it by cause.
 
 import type { Static } from 'typebox';
 import type { DataTypes } from '../../../engine/model/data-types.ts';

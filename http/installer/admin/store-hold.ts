@@ -1,4 +1,4 @@
-// POST and DELETE /admin/rpc/object-store/hold: for `longshore backup`, holds all changes of the object store for some seconds.
+// POST and DELETE /admin/rpc/object-store/hold, for `longshore backup`: hold all changes of the object store for some seconds.
 
 import type { Static } from 'typebox';
 import type { StoreHold } from '../../../engine/ports/object-store.ts';
@@ -9,7 +9,7 @@ import { answer, type Route, refusals } from '../../kernel/pipeline/route.ts';
 import { CLOSED } from '../metadata/create-details.ts';
 import { ADMIN_REFUSALS } from './admin-route.ts';
 
-/** Uploads wait so long at most. Clients give up later. */
+/** Uploads wait at most this long, which is less than the timeouts of clients. */
 const MAX_SECONDS = 60;
 
 const HoldInput = Type.Named(

@@ -1,6 +1,6 @@
-// The data files of a small upload, held in memory until the upload is accepted. They are packed before the 202, as the upload
-// lane would pack them, so no file is stored to be read again, packed and removed, and no job is needed for it. For uploads of
-// many small datasets, this is a third of all writes to disk. Archives and whatever has to be judged are left to the lane
+// The data files of a small upload, held in memory until the upload is accepted. They are packed before the 202, in the same way as
+// the upload lane packs files. So they are not stored, read again, packed and removed by a job, which would be a third of all
+// writes to disk when many small datasets are uploaded. Archives, and files that need further checks, are left to the lane
 // (actors/lanes/upload-lane.ts).
 
 import { Readable } from 'node:stream';
@@ -17,9 +17,9 @@ export interface SmallUploads {
   readonly zip: (files: readonly HeldFile[], signal: AbortSignal) => Promise<Uint8Array>;
 }
 
-/** A request that announces more than this, besides such files, is not small. */
+/** Room for the rest of the form. A request that announces more than this and the files is not small. */
 const FORM_BYTES = 1024 * 1024;
-/** For the documents and the archive of such an upload, so that one reservation suffices. */
+/** Room for our documents and the archive of such an upload, so that one reservation is enough. */
 const OWN_BYTES = 8 * 1024;
 /** As the upload lane. */
 const LEVEL = 6;
@@ -59,17 +59,17 @@ export class SmallFiles {
     this.#small = small && (announcedBytes ?? 0) <= small.bytes + FORM_BYTES ? small : undefined;
   }
 
-  /** What to reserve at first: with room for what is stored besides what was announced, if there is any. */
+  /** What to try to reserve first, in this order: with room for our own objects, then without. */
   reservations(announcedBytes: number): readonly number[] {
     return this.#small ? [announcedBytes + OWN_BYTES, announcedBytes] : [announcedBytes];
   }
 
-  /** A data file came in another way, so the lane packs all of them. */
+  /** A data file arrived by another way, so the lane packs all of them. */
   leaveToLane(): void {
     this.#isAll = false;
   }
 
-  /** Holds the file. If there is no room for it, returns all of it. */
+  /** Holds the file. If there is no room for it, returns its whole content as a stream. */
   async hold(name: string, body: Readable): Promise<Readable | undefined> {
     if (!this.#small) return body;
     const chunks: Buffer[] = [];
@@ -103,13 +103,13 @@ export class SmallFiles {
     };
   }
 
-  /** The files that are held, which are held no longer. */
+  /** Returns the files, and no longer holds them. */
   release(): readonly HeldFile[] {
     return this.#held.splice(0);
   }
 }
 
-/** An object that the acceptance records. */
+/** An object of ours that the acceptance records. */
 export const ownDocument = (key: string, source: Uint8Array) =>
   ({ key, source, options: { size: source.length, handedOver: true } }) as const;
 

@@ -104,7 +104,7 @@ export class UploadSession {
     return { name, size };
   }
 
-  /** Takes the bytes of a whole resumable upload, which its own reservation counts until the acceptance. */
+  /** Takes the bytes of a complete resumable upload. Its own reservation counts them until the acceptance. */
   async receive(upload: ResumableUpload, bytes: Pick<UploadBytes, 'handOver'>, signal: AbortSignal): Promise<void> {
     await this.#open(signal);
     this.#small.leaveToLane();
@@ -145,7 +145,7 @@ export class UploadSession {
     const unpacked = packed ? [] : this.#small.release();
     for (const { name, bytes } of unpacked) await this.#put(fileKey(this.address, 'raw', name), bytes, signal);
     await this.#demandRoomFor(key, document.length, signal);
-    // The metadata last: others know the dataset by them.
+    // The metadata come last, because they make the dataset exist for others.
     const objects = [...(packed ?? []), ownDocument(key, document)];
     const stored = (await this.#ports.store.putAll(objects, { alsoDurable: this.#received }, signal)).at(-1);
     if (!stored) throw defect(`the store does not say what it stored as ${key}`);
@@ -215,7 +215,7 @@ export class UploadSession {
     }
   }
 
-  /** What a small upload becomes. Undefined when the lane has to pack it, also because the quota has no room for both. */
+  /** The objects of a small upload. Undefined when the lane has to pack it, or the quota has no room for them. */
   async #pack(received: ReceivedUpload, documentBytes: number, signal: AbortSignal) {
     const packed = await this.#small.pack(this.address, received.source, signal);
     const wanted = this.#receivedBytes + (packed?.bytes ?? 0) + documentBytes;

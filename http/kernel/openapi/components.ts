@@ -1,5 +1,5 @@
-// Named schemas of an OpenAPI document: a schema with a `title` becomes a component, and a reference takes its place. A client
-// that is generated from the document then has one type for it.
+// Named schemas of an OpenAPI document: a schema with a `title` becomes a component, and is replaced by a reference. A client that
+// is generated from the document then has one type for it.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonSchema } from '../pipeline/route.ts';
@@ -28,7 +28,7 @@ export class Components {
       Object.entries(rest).map(([keyword, value]) => [keyword, this.#inside(keyword, value)]),
     );
     if (typeof title !== 'string') return inner;
-    // The same schema may have other words in each place.
+    // The same schema may have a different description and default in each place.
     const { description, default: initial, ...named } = inner;
     const known = this.#schemas.get(title);
     if (known && !isDeepStrictEqual(known, named)) throw new Error(`two schemas are named ${title}`);

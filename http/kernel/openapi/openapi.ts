@@ -23,7 +23,7 @@ export interface ApiInfo {
   readonly assumedApiVersion?: ApiVersion | undefined;
 }
 
-/** What the running program was asked and answered, by operation id. */
+/** Requests to the running program and its responses, by operation id. */
 export type Examples = Readonly<Record<string, { readonly request?: unknown; readonly response: unknown }>>;
 
 export interface OpenApiDocument {
@@ -93,7 +93,7 @@ function schemesOf(routes: readonly Route[]): object {
   return Object.fromEntries(Object.entries(SCHEMES).filter(([name]) => used.has(name)));
 }
 
-/** Every route may give it. */
+/** A response that every route may give. */
 const NOT_UNDERSTOOD = answer('A header or query parameter is not understood', Problem);
 
 const versionHeader = (assumed: ApiVersion = DEFAULT_API_VERSION): Parameter => ({

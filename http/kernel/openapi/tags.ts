@@ -1,4 +1,4 @@
-// Groups of operations in the documents of all services. The first group whose pattern matches the path is the operation's.
+// Groups of operations in the documents of all services. An operation belongs to the first group whose pattern matches its path.
 
 interface Tag {
   readonly name: string;
@@ -6,12 +6,6 @@ interface Tag {
 }
 
 const TAGS: readonly (Tag & { readonly paths: RegExp })[] = [
-  { name: 'Administration', description: 'For operators and administrators', paths: /^\/(admin|maintenance)\// },
-  {
-    name: 'Service',
-    description: 'What the service is, how it is, and what it offers',
-    paths: /^\/(api|health|ready|metrics|plugins|service-meta|service-info|config)\b/,
-  },
   { name: 'Files', description: 'Files of a dataset, one by one or as an archive', paths: /^\/datasets\/[^/]+\/files/ },
   {
     name: 'Sharing',
@@ -35,14 +29,26 @@ const TAGS: readonly (Tag & { readonly paths: RegExp })[] = [
   { name: 'Permissions', description: 'What the caller may do with which dataset', paths: /^\/permissions\b/ },
   { name: 'Handler jobs', description: 'Packages that a handler processes', paths: /^\/job\b/ },
   { name: 'Plugin calls', description: 'What the service asks of a plugin', paths: /^\/(import|install|uninstall)/ },
+  { name: 'Administration', description: 'For operators and administrators', paths: /^\/(admin|maintenance)\// },
+  {
+    name: 'Service',
+    description: 'What the service is, how it is, and what it offers',
+    paths: /^\/(api|health|ready|metrics|plugins|service-meta|service-info|config)\b/,
+  },
 ];
-/** A test finds routes that have no other group. */
+/** A test fails if a route has this group. */
 const OTHER: Tag = { name: 'Other', description: 'Everything else' };
 
 export const tagOf = (path: string): string => (TAGS.find(({ paths }) => paths.test(path)) ?? OTHER).name;
 
-/** The groups of these paths, in the order of the table. */
+/** The groups of these paths: what people come for first, then in the order of the table. */
 export const tagsOf = (paths: readonly string[]): readonly Tag[] => {
   const used = new Set(paths.map(tagOf));
-  return [...TAGS, OTHER].filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description }));
+  const shown = [...TAGS, OTHER].filter(({ name }) => used.has(name));
+  return [...shown.filter(isDatasets), ...shown.filter((tag) => !isDatasets(tag))].map(({ name, description }) => ({
+    name,
+    description,
+  }));
 };
+
+const isDatasets = ({ name }: Tag): boolean => name === 'Datasets';

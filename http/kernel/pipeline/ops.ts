@@ -36,7 +36,7 @@ interface OpsOptions {
 
 const PROBE_MS = 2_000;
 
-/** Anybody may read it, so it does not say who has paused, or why. */
+/** Anybody may read it, so it does not say who paused it, or why. */
 const PausedPart = Type.Named('PausedPart', {
   kind: Type.Enum([...PAUSE_KINDS]),
   name: Type.String(),
@@ -170,7 +170,7 @@ async function probe({ name, probe }: HealthCheck, clock: Clock): Promise<Depend
     return { name, reachable: true, online: 'yes' };
   } catch (error) {
     const unreachable = error instanceof Failure && error.unreachable;
-    // Anybody may read it, so it says no place; the log does. A foreign error may even contain a URL with a password.
+    // Anybody may read it, so locations are removed; the log has them. A foreign error may even contain a URL with a password.
     const message = error instanceof Failure ? withoutInternals(error.message) : 'the check failed';
     return { name, reachable: !unreachable, online: unreachable ? 'unknown' : 'no', message };
   }

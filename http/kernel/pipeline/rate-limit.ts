@@ -1,6 +1,6 @@
 // Limits requests per minute, per user and per address. Off unless configured (`http.rateLimit`). Each process counts for itself.
-// A key may send its whole minute's requests at once, and gets them back evenly over a minute. Responses have the `RateLimit` and
-// `RateLimit-Policy` headers of draft-ietf-httpapi-ratelimit-headers.
+// Each key has a token bucket: a minute's requests may come at once, and the bucket refills evenly over a minute. Responses have
+// the `RateLimit` and `RateLimit-Policy` headers of draft-ietf-httpapi-ratelimit-headers.
 
 import type { OutgoingMessage } from 'node:http';
 import type { Clock } from '../../../engine/runtime/time.ts';
@@ -14,7 +14,7 @@ export interface RateLimits {
 }
 
 const WINDOW_SECONDS = 60;
-/** Upper bound of remembered keys. The one whose last request is oldest is forgotten first. */
+/** Most keys that are remembered. The key with the oldest last request is forgotten first. */
 const MAX_KEYS = 10_000;
 
 interface Allowance {
@@ -66,7 +66,7 @@ class Allowances {
     this.#clock = clock;
   }
 
-  /** What is left after this request; below 0 if it must be refused, which costs nothing. */
+  /** What is left after this request; below 0 if it must be refused. A refused request costs nothing. */
   take(key: string): number {
     const atMs = this.#clock.now();
     const known = this.#byKey.get(key) ?? { left: this.quota, atMs };

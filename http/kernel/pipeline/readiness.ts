@@ -1,6 +1,6 @@
-// Whether a front end can serve requests: it has started, does not drain, and its databases respond. /ready follows an outage
-// of a database, and its end, within two seconds:
-//   a reading is used for FRESH_MS, and then every caller waits for the next one, which takes at most PROBE_MS
+// Whether a front end can serve requests: it has started, is not draining, and its databases respond. /ready follows the beginning
+// and the end of an outage within two seconds: a reading is valid for FRESH_MS; after that, callers wait for the next one, which
+// takes at most PROBE_MS.
 
 import { transient } from '../../../engine/runtime/failure.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
@@ -32,7 +32,7 @@ export class Readiness {
     this.#options = options;
   }
 
-  /** Why requests cannot be served, without internals; undefined when they can. Callers share a reading. */
+  /** Why requests cannot be served, in words for everybody; undefined when they can. Concurrent callers share a reading. */
   async lack(): Promise<string | undefined> {
     const { started, clock } = this.#options;
     if (!started()) return 'the service is starting or stopping';

@@ -152,7 +152,7 @@ export class RequestPipeline {
     for (const [name, value] of Object.entries(route.standing ?? {})) response.setHeader(name, value);
     const isAlways = this.#always.has(route);
     if (this.draining && !isAlways) throw stopping();
-    // Callers of a service with a token of its own are programs of the operators.
+    // Callers of services that have their own token are programs of the operators.
     const isLimited = !isAlways && route.token === undefined;
     if (isLimited) this.#rate.count('address', peerOf(clientAddress(request, this.#options.url.isProxy)), response);
     const version = versionOf(request, this.#options.assumedApiVersion);

@@ -68,7 +68,7 @@ export interface Route {
   readonly responses: Readonly<Record<number, RouteResponse>>;
   /** Accepts the token as `access_token` in the query (downloads by browsers). */
   readonly queryToken?: boolean;
-  /** Headers of every response of the route, and of the response to OPTIONS for its path. */
+  /** Headers of all responses of the route, and of responses to OPTIONS for its path. */
   readonly standing?: Readonly<Record<string, string>>;
   /** Served even while a disk is full, because it frees space or writes very little. GET and DELETE always are. */
   readonly servedWhenFull?: true;
@@ -164,7 +164,7 @@ export class Router {
     return [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];
   }
 
-  /** Headers that routes of the path have in every response. */
+  /** The `standing` headers of all routes of the path. */
   standingOf(path: string): Readonly<Record<string, string>> {
     return Object.assign({}, ...METHODS.map((method) => this.#lookup(method, path)?.route.standing));
   }

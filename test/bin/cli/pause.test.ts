@@ -63,6 +63,7 @@ t.test('what is meant must be clear', async (t) => {
     [PAUSES.lane, ['import', 'install'], /'install' is not expected here/],
     [PAUSES.lane, ['import', '--for', 'long'], /--for 'long': must be a duration such as 30m/],
     [PAUSES.lane, ['import', '--for', '0s'], /--for '0s'/],
+    [PAUSES.lane, ['import', '--for', '100000000d'], /--for '100000000d': .* at most 36500d$/],
     [list, ['import'], /'import' is not expected here/],
     [RESUMES.plugin, [], /NAME is required: the name of a plugin/],
   ];

@@ -137,6 +137,7 @@ t.test('what is meant must be clear', async (t) => {
     [retry, ['d1'], /^'d1' is not a job ID/],
     [problems, ['--lane', 'imports'], /^--lane 'imports': must be one of/],
     [problems, ['--older-than', 'long'], /^--older-than 'long': must be a duration/],
+    [problems, ['--newer-than', '36501d'], /^--newer-than '36501d': .* at most 36500d$/],
   ] as const)
     t.match(await fault(command, [...args, ...access]), [UsageError, undefined, message]);
 });

@@ -27,7 +27,7 @@ t.test('an owner has a failed import repeated once', async (t) => {
   ]);
   await db.query('delete from job where dataset_id = $1', [at.dataset]);
   await set(at, FAILED);
-  const message = `dataset ${at.dataset} cannot be repeated: it failed again after you had it repeated; an administrator can retry it`;
+  const message = `dataset ${at.dataset} cannot be retried: it failed again after your retry; an administrator can retry it`;
   t.strictSame(await retry(app, owner, at), [409, message]);
   t.strictSame(await app.jobs(at.dataset), []);
 });
@@ -50,9 +50,9 @@ t.test('an upload that failed is repeated while its files are there', async (t) 
 
 t.test('nothing else is repeated, and the answer says what helps', async (t) => {
   const { app, owner, at } = await owned(t, db);
-  t.match(await retry(app, owner, at), [409, /its upload and its import have not failed/]);
+  t.match(await retry(app, owner, at), [409, /neither its upload nor its import has failed/]);
   await set(at, `import_status = 'invalid'`);
-  t.match(await retry(app, owner, at), [409, /is invalid: repeating it would not help; upload a revision/]);
+  t.match(await retry(app, owner, at), [409, /is invalid: a retry would not help; upload a revision/]);
   await set(at, `upload_status = 'rejected'`);
   t.match(await retry(app, owner, at), [409, /is rejected/]);
   await set(at, `upload_status = 'success', ${FAILED}`);

@@ -1,10 +1,14 @@
 """clients/python as a user's program has it: arguments are the URL, the token and a folder; prints what it saw as JSON."""
 
+import hashlib
 import json
 import sys
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
+import longshore.client as longshore_client
 from longshore import DatasetRefused, Longshore, LongshoreError
 
 url, token, folder, details_text = sys.argv[1:]
@@ -16,6 +20,11 @@ def file(name: str, content: str) -> Path:
     path = Path(folder) / name
     path.write_text(content)
     return path
+
+
+def digest_of(path: Path) -> bytes:
+    with open(path, "rb") as opened:
+        return hashlib.file_digest(opened, "sha256").digest()
 
 
 with Longshore(url, lambda: token) as longshore:
@@ -42,10 +51,66 @@ with Longshore(url, lambda: token) as longshore:
     except LongshoreError as error:
         seen["missing"] = [error.code, (Path(folder) / "none.zip").exists()]
 
+class Flaky(httpx.HTTPTransport):
+    """Cuts the first pieces of an upload off in the middle, and answers 503 once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces = 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if request.method != "PATCH":
+            return super().handle_request(request)
+        self.pieces += 1
+        if self.pieces == 2:
+            return httpx.Response(503, request=request)
+        if self.pieces in (1, 3):
+            request.stream = CutInTheMiddle(request.stream)
+        return super().handle_request(request)
+
+
+class CutInTheMiddle(httpx.SyncByteStream):
+    def __init__(self, stream: httpx.SyncByteStream) -> None:
+        self.stream = stream
+
+    def __iter__(self) -> Iterator[bytes]:
+        for number, chunk in enumerate(self.stream):
+            if number == 16:
+                raise httpx.WriteError("cut off")
+            yield chunk
+
+
+large = Path(folder) / "large.txt"
+with open(large, "w") as out:
+    for number in range(900_000):
+        out.write(f"PF3D7_{number:07d}\n")
+flaky = Flaky()
+longshore_client.RESUMABLE_FROM = 1_000_000
+with Longshore(url, token, transport=flaky) as longshore:
+    large_id = longshore.upload(details, [large])
+    longshore.wait_until_installed(large_id, timeout=300)
+    longshore.download(large_id, "upload", Path(folder) / "large.zip")
+    with zipfile.ZipFile(Path(folder) / "large.zip") as archive, archive.open("large.txt") as sent:
+        seen["large"] = [flaky.pieces, hashlib.file_digest(sent, "sha256").digest() == digest_of(large)]
+
 with Longshore(url) as nobody:
     try:
         nobody.datasets()
     except LongshoreError as error:
         seen["nobody"] = error.code
+
+
+
+class CutOff(httpx.SyncByteStream):
+    def __iter__(self) -> Iterator[bytes]:
+        yield b"PK"
+        raise httpx.ReadError("cut off")
+
+
+with Longshore(url, transport=httpx.MockTransport(lambda _: httpx.Response(200, stream=CutOff()))) as longshore:
+    try:
+        longshore.download(dataset_id, "upload", Path(folder) / "half.zip")
+    except httpx.ReadError:
+        seen["half"] = [path.name for path in Path(folder).glob("half*")]
 
 print(json.dumps(seen))

@@ -1,5 +1,6 @@
 """A client of Longshore: upload datasets, wait until they are installed, download them."""
 
-from .client import DatasetFailed, DatasetRefused, Longshore, LongshoreError
+from .client import Longshore
+from .errors import DatasetFailed, DatasetRefused, LongshoreError
 
 __all__ = ["DatasetFailed", "DatasetRefused", "Longshore", "LongshoreError"]

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import httpx
 
+from .errors import DatasetFailed, DatasetRefused, LongshoreError
+from .resumable import RESUMABLE_FROM, send_file
+
 if TYPE_CHECKING:
     from . import models
 
@@ -23,29 +26,6 @@ Outcome = Literal["pending", "installed", "refused", "failed"]
 _FIRST_WAIT = 0.25
 _LONGEST_WAIT = 5.0
 _CHUNK = 1024 * 1024
-
-
-class LongshoreError(Exception):
-    """An answer of 400 or above.
-
-    ``code`` is the HTTP status, ``problem`` what the service says (None when a proxy answered), and ``request_id`` is for the
-    administrators of the service, who find it in the log.
-    """
-
-    def __init__(self, response: httpx.Response) -> None:
-        self.code = response.status_code
-        self.problem = _problem_of(response)
-        self.request_id: str | None = response.headers.get("x-request-id")
-        said = (self.problem or {}).get("message") or (self.problem or {}).get("status")
-        super().__init__(said or f"{response.status_code} {response.reason_phrase}")
-
-
-class DatasetRefused(Exception):
-    """The upload was rejected, or the data are invalid. Upload a revision."""
-
-
-class DatasetFailed(Exception):
-    """An error of the service or of a plugin. The administrators can try again."""
 
 
 class Longshore:
@@ -103,17 +83,22 @@ class Longshore:
     ) -> str:
         """Uploads a dataset and returns its id. Give data ``files`` (or one archive), or a ``data_url``.
 
+        Files of more than 64 MiB, all together, are sent as resumable uploads: a broken connection or a restart of the service
+        does not make them start anew.
+
         What was accepted is validated and installed after this: :meth:`wait_until_installed`.
         """
-        # As parts without file names: httpx would send a form that has no files urlencoded, which the service does not take.
+        # As parts without file names. Otherwise httpx would send a form without files as urlencoded, which the service refuses.
         fields: list[tuple[str, Any]] = [("details", (None, json.dumps(details)))]
         if data_url is not None:
             fields.append(("url", (None, data_url)))
+        upload_ids = self._send_large(files)
+        fields.extend(("uploadIds", (None, upload_id)) for upload_id in upload_ids)
         with ExitStack() as opened:
             parts = [
                 (name, (Path(path).name, opened.enter_context(open(path, "rb"))))
                 for name, paths in (
-                    ("dataFile", files),
+                    ("dataFile", [] if upload_ids else files),
                     ("docFile", documents),
                     ("dataPropertiesFile", properties),
                 )
@@ -121,6 +106,18 @@ class Longshore:
             ]
             response = self.request("POST", "/datasets", files=[*fields, *parts])
         return cast(str, response.json()["datasetId"])
+
+    def _send_large(self, files: Sequence[str | os.PathLike[str]]) -> list[str]:
+        """The ids of the uploads; none if the files are small, or if the service has no resumable uploads."""
+        if sum(os.stat(file).st_size for file in files) <= RESUMABLE_FROM:
+            return []
+        sent = []
+        for file in files:
+            upload_id = send_file(self.request, file)
+            if upload_id is None:
+                return []
+            sent.append(upload_id)
+        return sent
 
     def dataset(self, dataset_id: str) -> models.DatasetDetails:
         """Metadata, files and status of a dataset."""
@@ -139,7 +136,7 @@ class Longshore:
 
         :raises DatasetRefused: the data cannot be used
         :raises DatasetFailed: the service or a plugin failed
-        :raises TimeoutError: nothing of this within ``timeout`` seconds
+        :raises TimeoutError: neither happened within ``timeout`` seconds
         """
         limit = time.monotonic() + timeout
         wait = _FIRST_WAIT
@@ -157,22 +154,26 @@ class Longshore:
             wait = min(wait * 1.5, _LONGEST_WAIT)
 
     def download(self, dataset_id: str, kind: Literal["upload", "install"], to: str | os.PathLike[str]) -> None:
-        """Writes the files of a dataset as one zip: those that were uploaded, or those that are installed."""
+        """Writes the files of a dataset to one zip: those that were uploaded, or those that are installed."""
         target = Path(to)
         part = target.with_name(f"{target.name}.part")
         with self._http.stream("GET", f"/datasets/{dataset_id}/files/{kind}") as response:
             if response.status_code >= 400:
                 response.read()
                 raise LongshoreError(response)
-            with open(part, "wb") as file:
-                for chunk in response.iter_bytes(_CHUNK):
-                    file.write(chunk)
-        # Whoever finds the file finds all of it.
-        part.replace(target)
+            try:
+                with open(part, "wb") as file:
+                    for chunk in response.iter_bytes(_CHUNK):
+                        file.write(chunk)
+                # So the target is never incomplete.
+                part.replace(target)
+            except BaseException:
+                part.unlink(missing_ok=True)
+                raise
 
 
 def outcome_of(status: models.StatusBlock) -> Outcome:
-    """How the way of a dataset ended, or that it goes on."""
+    """How the processing of a dataset ended, or ``pending``."""
     if status["upload"]["status"] == "rejected" or status["import"]["status"] == "invalid":
         return "refused"
     if status["upload"]["status"] == "failed" or status["import"]["status"] == "failed":
@@ -187,7 +188,7 @@ def outcome_of(status: models.StatusBlock) -> Outcome:
 
 
 def messages_of(status: models.StatusBlock) -> list[str]:
-    """Everything that the steps say."""
+    """The messages of all steps."""
     upload = status["upload"]
     return [
         *([upload["message"]] if "message" in upload else []),
@@ -201,14 +202,6 @@ def _states(status: models.StatusBlock) -> Iterator[models.InstallState]:
         yield target["meta"]
         if "data" in target:
             yield target["data"]
-
-
-def _problem_of(response: httpx.Response) -> dict[str, Any] | None:
-    try:
-        body = response.json()
-    except ValueError:
-        return None
-    return body if isinstance(body, dict) else None
 
 
 class _BearerAuth(httpx.Auth):

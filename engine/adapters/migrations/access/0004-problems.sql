@@ -1,4 +1,5 @@
--- Mails that were given up, with the columns of the cache database's view `problem`.
+-- Mails that failed for good, with the columns of the cache database's view `problem`. Mails that were refused because of the
+-- limits of their author are dead, too, but were never attempted: they are no problem.
 
 alter table outbox add column failed_at timestamptz;
 create function note_dead_mail() returns trigger language plpgsql as $$
@@ -25,4 +26,4 @@ create view problem as
 select 'mail:' || mail_id as id, 'mail' as lane, null::text as dataset_id, null::text as target_id, null::numeric as owner_id,
   null::text as type, 'dead' as state, coalesce(failure, '') as message, coalesce(failed_at, due) as since,
   problem_cause(coalesce(failure, ''), mail_id::text) as cause
-from outbox where dead;
+from outbox where dead and attempts > 0;

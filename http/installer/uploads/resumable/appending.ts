@@ -1,6 +1,6 @@
-// Appends the body of a request to an upload. What is durable is recorded while more arrives, at least every 32 MiB, so a crash of
-// this process costs the client no more. A body that is cut off keeps what arrived, unless it has a checksum, which only the
-// whole body can meet.
+// Appends the body of a request to an upload. Durable bytes are recorded while more arrive, at least every 32 MiB, so after a crash
+// the client sends no more than that again. If a body is cut off, what arrived is kept, unless the body has a checksum, which only
+// a complete body can match.
 
 import { createHash } from 'node:crypto';
 import { addAbortListener } from 'node:events';
@@ -20,7 +20,7 @@ export interface AppendParts {
   readonly expiryMs: () => number;
 }
 
-/** How long it may take to keep what arrived, also when the client is gone. */
+/** Time limit for keeping what arrived, even if the client is gone. */
 const KEEP_MS = 60_000;
 
 /** Where the upload stands now. */
@@ -58,7 +58,7 @@ export async function append(
       giveBack(chunk);
     }
   } catch (error) {
-    // What cannot be kept is sent again. The client learns the first reason.
+    // The client sends again what could not be kept. The first error is the one to report.
     if (!hash) await appending.keep().catch(() => undefined);
     throw until.aborted ? until.reason : error;
   }
@@ -97,7 +97,7 @@ class Appending implements AsyncDisposable {
     if (records) await this.#record(signal);
   }
 
-  /** Makes durable and records what arrived, whatever became of the client. */
+  /** Makes what arrived durable, and records it, even if the client is gone. */
   async keep(): Promise<Appended> {
     using limit = deadline(this.#parts.clock, KEEP_MS, undefined, () => new Error(`not kept within ${KEEP_MS} ms`));
     await this.#writer?.flush(limit.signal);

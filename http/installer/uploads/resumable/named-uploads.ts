@@ -1,5 +1,5 @@
-// The resumable uploads that a request names as its data files. They are claimed until the request is over, so that nobody
-// continues, removes or uses them meanwhile. If the request fails, they stay as they are, and can be named again.
+// The resumable uploads that a request names as its data files. They are claimed until the request ends, so that no other request
+// continues, removes or uses them. If the request fails, they are unchanged and can be named again.
 
 import { fileNameKey, isDesktopJunk } from '../../../../engine/model/file-name.ts';
 import { parseUploadId, type UserId } from '../../../../engine/model/ids.ts';
@@ -54,7 +54,7 @@ export class NamedUploads implements AsyncDisposable {
     return { data, leftOut: [...leftOut, ...junk] };
   }
 
-  /** Tells that a dataset was made of them. */
+  /** Reports that a dataset was made of them. */
   used(tell: (outcome: ResumableOutcome) => void): void {
     for (const _ of this.uploads) tell('used');
   }

@@ -40,7 +40,7 @@ export interface ResumableSettings {
   readonly userMaxStorageBytes: number;
   /** Open uploads of one user. */
   readonly resumablePerUser: number;
-  /** How long an upload waits to be continued, in ms; as it is at present. */
+  /** How long an upload waits to be continued, in ms: the current setting. */
   readonly resumableExpiryMs: () => number;
 }
 
@@ -84,7 +84,7 @@ export class ResumableIntake {
   }
 
   /**
-   * For a client that is about to continue: a request before, whose connection is dead, ends first and records what it received.
+   * For a client that is about to continue. An earlier request, whose connection is dead, ends first and records what it received.
    * Otherwise the client would get an offset that is outdated when it sends its bytes.
    */
   async settled(context: RequestContext): Promise<ResumableUpload> {
@@ -121,7 +121,7 @@ export class ResumableIntake {
       const { offset, expiresMs: later } = await this.#append(held, context, checksum);
       return { ...held.upload, offset, expiresMs: later };
     } catch (error) {
-      // Nobody knows the id.
+      // The client has not learned the id.
       await this.#remove(held);
       throw error;
     }
@@ -194,7 +194,7 @@ export class ResumableIntake {
   }
 }
 
-/** Throws 404 for what is no id. */
+/** Throws 404 for anything that is not an id. */
 function idOf(context: RequestContext): UploadId {
   const given = context.param('id');
   const id = parseUploadId(given);

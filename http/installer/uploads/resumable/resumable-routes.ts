@@ -1,6 +1,6 @@
 // The routes of resumable uploads: the tus protocol 1.0 with the extensions creation, creation-with-upload, checksum, expiration
-// and termination (docs/resumable-uploads.md). What is received here becomes the data files of a dataset by the field
-// `uploadIds` of POST and PUT. GET of an upload is ours; the protocol has only HEAD, which our routes answer as a GET.
+// and termination (docs/resumable-uploads.md). The field `uploadIds` of POST and PUT of a dataset makes data files of these uploads.
+// GET of an upload is our extension. The protocol has only HEAD, which is served by the same route.
 
 import type { ResumableUpload } from '../../../../engine/ports/resumable-uploads.ts';
 import { Type } from '../../../kernel/openapi/schema-node.ts';

@@ -1,4 +1,4 @@
-// Headers of the tus protocol 1.0 (https://tus.io/protocols/resumable-upload), read strictly: a fault names header and value.
+// Headers of the tus protocol 1.0 (https://tus.io/protocols/resumable-upload), read strictly. Errors name the header and its value.
 
 import type { IncomingMessage } from 'node:http';
 import { checkFileName } from '../../../../engine/model/file-name.ts';
@@ -12,7 +12,7 @@ export const CHECKSUM_ALGORITHMS = ['sha1', 'sha256'] as const;
 /** Media type of the bytes of an upload. */
 export const OFFSET_TYPE = 'application/offset+octet-stream';
 
-/** Of every response. */
+/** Headers of every response. */
 export const tusHeaders = (maxUploadBytes: number): Readonly<Record<string, string>> => ({
   'tus-resumable': VERSION,
   'tus-version': VERSION,
@@ -21,7 +21,7 @@ export const tusHeaders = (maxUploadBytes: number): Readonly<Record<string, stri
   'tus-checksum-algorithm': CHECKSUM_ALGORITHMS.join(','),
 });
 
-/** 413, as the protocol demands it; uploads in one request answer 400, as their contract has it. */
+/** 413, as the protocol requires. Uploads in one request get 400, as their contract requires. */
 export const overLength = (message: string): HttpError => new HttpError('bad-request', message, { code: 413 });
 export const checksumMismatch = (message: string): HttpError => new HttpError('bad-request', message, { code: 460 });
 export const locked = (message: string): HttpError =>

@@ -1,9 +1,9 @@
 // Who may change an upload: one request at a time, over all processes. A client that lost its connection comes back before we
-// know that the old one is dead. So the newer request wins: the older one is told, keeps what it received, and lets go.
+// know that the old one is dead. So the newer request wins: the older one records what it received, and releases the claim.
 //
-//   held     the row names this process; it is asked every second whether somebody else wants the upload
-//   wanted   `yielding` aborts; the holder records what is durable and disposes the claim
-//   lost     another process took us for dead; `yielding` aborts, and nothing more can be recorded
+//   held     the row names this process, which checks every second whether another request wants the upload
+//   wanted   `yielding` aborts; the holder records what is durable and disposes of the claim
+//   lost     another process considered this one dead; `yielding` aborts, and nothing more can be recorded
 
 import type { UploadId, UserId } from '../../../../engine/model/ids.ts';
 import type {
@@ -38,7 +38,7 @@ export class UploadClaims {
     this.#parts = parts;
   }
 
-  /** 404 unless the owner has such an open upload, 410 when it has expired, 423 when its holder does not let go. */
+  /** Throws 404 unless the owner has such an open upload, 410 when it has expired, 423 when its holder does not release it. */
   async take(id: UploadId, owner: UserId, signal: AbortSignal): Promise<HeldUpload> {
     const { resumable, clock } = this.#parts;
     const until = clock.now() + WAIT_MS;
@@ -92,7 +92,7 @@ export class HeldUpload implements AsyncDisposable {
     this.#take(await this.#parts.resumable.advance(this.claim, progress, signal), true);
   }
 
-  /** Has it removed. */
+  /** Marks the upload as gone. */
   async giveUp(signal: AbortSignal): Promise<void> {
     this.#take(await this.#parts.resumable.giveUp(this.claim, signal), true);
   }
@@ -107,7 +107,7 @@ export class HeldUpload implements AsyncDisposable {
     } catch (err) {
       log.warn(
         { err, upload: this.upload.id },
-        'a resumable upload could not be released; it waits until this process ends',
+        'a resumable upload could not be released; it stays claimed until this process ends',
       );
     } finally {
       this.#onReleased();

@@ -91,18 +91,21 @@ t.test('a mail that was given up is due at once with all its attempts, or is rem
     'mailbox e5f6a7b8 is unknown',
     'too large',
   ]);
+  // Beyond the limits of its author: it was never attempted.
+  await db.query(`insert into outbox (draft, due, dead, failure) values ('{}', now(), true, 'not sent')`);
   t.strictSame(await ids(problems), ['mail:1', 'mail:3', 'mail:4']);
   t.match(await problems.causes({}, 10, signal), [
     { cause: 'mailbox ID is unknown', lane: 'mail', state: 'dead', count: 2 },
     {},
   ]);
-  t.strictSame(await problems.retry(['mail:1', 'mail:2'], signal), ['done', 'not-failed']);
-  t.strictSame(await problems.discard(['mail:3'], signal), ['done']);
+  t.strictSame(await problems.retry(['mail:1', 'mail:2', 'mail:5'], signal), ['done', 'not-failed', 'not-failed']);
+  t.strictSame(await problems.discard(['mail:3', 'mail:5'], signal), ['done', 'not-failed']);
   t.strictSame(await ids(problems), ['mail:4']);
   t.strictSame(await db.query('select mail_id, dead, attempts, failure, due <= now() as due from outbox order by 1'), [
     { mail_id: 1, dead: false, attempts: 0, failure: null, due: true },
     { mail_id: 2, dead: false, attempts: 12, failure: null, due: false },
     { mail_id: 4, dead: true, attempts: 12, failure: 'too large', due: false },
+    { mail_id: 5, dead: true, attempts: 0, failure: 'not sent', due: true },
   ]);
 });
 

@@ -1,8 +1,11 @@
+import { createHash } from 'node:crypto';
+import { brotliDecompressSync } from 'node:zlib';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
-import { fetch } from 'undici';
+import { fetch, request } from 'undici';
 import { apiDocs } from '../../../../http/kernel/openapi/api-docs.ts';
 import { type ApiInfo, openApi } from '../../../../http/kernel/openapi/openapi.ts';
+import scalar from '../../../../http/kernel/openapi/scalar/package.json' with { type: 'json' };
 import type { Route } from '../../../../http/kernel/pipeline/route.ts';
 import { cacheDatabase } from '../../../support/cache-database.ts';
 import { handlerApp } from '../../handler/handler-app.ts';
@@ -142,18 +145,44 @@ interface Body {
   };
 }
 
-t.test('the page and the document are served to anybody, and the page loads nothing', async (t) => {
-  const app = await httpApp(t, [THING, ...apiDocs([THING], INFO)]);
+t.test('the page and the document are served to anybody, and the page runs no script but its own', async (t) => {
+  const app = await httpApp(t, [THING, ...apiDocs([THING], { ...INFO, basePath: '/base' })]);
   const page = await fetch(`${app.url}/api`);
   t.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
-  t.match(
-    page.headers.get('content-security-policy'),
-    /default-src 'none'.*object-src 'none'; base-uri 'none'.*frame-ancestors 'none'/,
-  );
+  const policy = String(page.headers.get('content-security-policy'));
+  t.match(policy, /default-src 'none'; script-src 'self';.*connect-src 'self'; object-src 'none'; base-uri 'none'/);
+  t.match(policy, "frame-ancestors 'none'");
   const html = await page.text();
   t.match(html, 'Longshore &lt;test&gt; 1.2.3');
-  t.match(html, 'Lists parts &amp; more');
-  t.notMatch(html, /<script|src=|url\(/i);
+  t.match(html, 'data-document="/base/api/openapi.json"');
+  const scripts = [...html.matchAll(/<script([^>]*)>([^<]*)<\/script>/g)];
+  t.equal(scripts.length, 2);
+  for (const [, attributes, inline] of scripts) {
+    t.match(attributes, /^ src="\/base\/api\/scripts\/[\w.-]+"$/, 'from this server, under its base path');
+    t.equal(inline, '');
+  }
   const document = (await (await fetch(`${app.url}/api/openapi.json`)).json()) as { paths: object };
-  t.strictSame(Object.keys(document.paths), ['/datasets/{id}/parts', '/api', '/api/openapi.json']);
+  t.strictSame(Object.keys(document.paths), [
+    '/datasets/{id}/parts',
+    '/api',
+    '/api/scripts/{name}',
+    '/api/openapi.json',
+  ]);
+});
+
+t.test('the reader of the page is the file that was published, packed or not', async (t) => {
+  const app = await httpApp(t, apiDocs([], INFO));
+  const url = `${app.url}/api/scripts/scalar-${scalar.version}.js`;
+  for (const encoding of ['br', 'gzip', 'br;q=0', 'identity']) {
+    const answer = await request(url, { headers: { 'accept-encoding': encoding } });
+    t.equal(answer.statusCode, 200);
+    t.equal(answer.headers['content-encoding'], encoding === 'br' ? 'br' : undefined, encoding);
+    t.equal(answer.headers['content-type'], 'text/javascript; charset=utf-8');
+    t.match(answer.headers['cache-control'], /immutable/);
+    const bytes = Buffer.from(await answer.body.arrayBuffer());
+    const script = encoding === 'br' ? brotliDecompressSync(bytes) : bytes;
+    t.equal(createHash('sha256').update(script).digest('hex'), scalar.sha256);
+  }
+  for (const name of ['scalar-0.0.0.js', 'scalar.js.br', '..%2f..%2fpackage.json'])
+    t.equal((await fetch(`${app.url}/api/scripts/${name}`)).status, 404, name);
 });

@@ -1,0 +1,38 @@
+"""What the client raises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+
+class LongshoreError(Exception):
+    """An answer of 400 or above.
+
+    ``code`` is the HTTP status, ``problem`` what the service says (None when a proxy answered), and ``request_id`` is for the
+    administrators of the service, who find it in the log.
+    """
+
+    def __init__(self, response: httpx.Response) -> None:
+        self.code = response.status_code
+        self.problem = _problem_of(response)
+        self.request_id: str | None = response.headers.get("x-request-id")
+        said = (self.problem or {}).get("message") or (self.problem or {}).get("status")
+        super().__init__(said or f"{response.status_code} {response.reason_phrase}")
+
+
+class DatasetRefused(Exception):
+    """The upload was rejected, or the data are invalid. Upload a revision."""
+
+
+class DatasetFailed(Exception):
+    """An error of the service or of a plugin. The administrators can try again."""
+
+
+def _problem_of(response: httpx.Response) -> dict[str, Any] | None:
+    try:
+        body = response.json()
+    except ValueError:
+        return None
+    return body if isinstance(body, dict) else None
