@@ -1092,10 +1092,30 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * This documentation
+         * Shows this documentation, and tries its calls
          * @description Anybody may call.
          */
         get: operations["getApiPage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/scripts/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Reads a script of the page `/api`
+         * @description Anybody may call.
+         */
+        get: operations["getApiScript"];
         put?: never;
         post?: never;
         delete?: never;
@@ -10372,6 +10392,48 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Problem"];
                 };
+            };
+        };
+    };
+    getApiScript: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path: {
+                /** @description as the page names it */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A script */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/javascript": unknown;
+                };
+            };
+            /** @description A header or query parameter is not understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no script */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
