@@ -3,6 +3,7 @@
 import { JSON_TYPE } from '../answers/json-text.ts';
 import type { Route } from '../pipeline/route.ts';
 import { apiPage } from './api-page.ts';
+import { cached } from './cached.ts';
 import { type ApiInfo, type Examples, openApi } from './openapi.ts';
 
 const DOCUMENT_PATH = '/api/openapi.json';
@@ -36,9 +37,4 @@ async function examplesOf(service: string | undefined): Promise<Examples> {
   if (service === undefined) return {};
   const { default: examples } = await import('./examples.json', { with: { type: 'json' } });
   return (examples as Readonly<Record<string, Examples>>)[service] ?? {};
-}
-
-function cached<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  let made: Promise<Value> | undefined;
-  return () => (made ??= make());
 }

@@ -7,6 +7,7 @@ import { programBytes } from '../../../engine/runtime/program-files.ts';
 import type { RequestContext } from '../pipeline/context.ts';
 import { notFound } from '../pipeline/errors.ts';
 import type { Route } from '../pipeline/route.ts';
+import { cached } from './cached.ts';
 import scalar from './scalar/package.json' with { type: 'json' };
 
 /** The version is part of the name, so browsers may keep the file. */
@@ -59,11 +60,14 @@ async function sendScript(context: RequestContext): Promise<void> {
   }
   if (context.param('name') !== SCALAR) throw notFound(`'${context.param('name')}' is not a script of this page`);
   response.setHeader('cache-control', 'public, max-age=31536000, immutable');
-  const packed = await programBytes('http/kernel/openapi/scalar/scalar.js.br');
-  if (!acceptsBrotli(context)) return context.text(200, SCRIPT_TYPE, await promisify(brotliDecompress)(packed));
+  if (!acceptsBrotli(context)) return context.text(200, SCRIPT_TYPE, await unpacked());
   response.setHeader('content-encoding', 'br');
-  context.text(200, SCRIPT_TYPE, packed);
+  context.text(200, SCRIPT_TYPE, await packed());
 }
+
+// All responses share these bytes (1 and 5 MB): anybody may ask, and read slowly, on many connections.
+const packed = cached(() => programBytes('http/kernel/openapi/scalar/scalar.js.br'));
+const unpacked = cached(async () => promisify(brotliDecompress)(await packed()));
 
 const SCRIPT_TYPE = 'text/javascript; charset=utf-8';
 

@@ -4,6 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
 import { fetch, request } from 'undici';
 import { apiDocs } from '../../../../http/kernel/openapi/api-docs.ts';
+import { cached } from '../../../../http/kernel/openapi/cached.ts';
 import { type ApiInfo, openApi } from '../../../../http/kernel/openapi/openapi.ts';
 import scalar from '../../../../http/kernel/openapi/scalar/package.json' with { type: 'json' };
 import type { Route } from '../../../../http/kernel/pipeline/route.ts';
@@ -168,6 +169,19 @@ t.test('the page and the document are served to anybody, and the page runs no sc
     '/api/scripts/{name}',
     '/api/openapi.json',
   ]);
+});
+
+t.test('what is made once is shared by all who ask; a failure is not kept', async (t) => {
+  let calls = 0;
+  const bytes = cached(async () => {
+    calls++;
+    if (calls === 1) throw new Error('no file');
+    return Buffer.alloc(1);
+  });
+  await t.rejects(bytes(), { message: 'no file' });
+  const [one, other] = await Promise.all([bytes(), bytes()]);
+  t.equal(one, other);
+  t.equal(calls, 2);
 });
 
 t.test('the reader of the page is the file that was published, packed or not', async (t) => {
