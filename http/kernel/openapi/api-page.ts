@@ -77,7 +77,7 @@ const acceptsBrotli = ({ request }: RequestContext): boolean =>
 /** Scalar's own colours have less contrast than WCAG 2.2 asks for. */
 const CONTRASTS =
   '.light-mode { --scalar-color-3: #626a73; --scalar-color-green: #0a6b45; --scalar-color-orange: #9a4a00;' +
-  ' --scalar-color-red: #c0182b } .dark-mode { --scalar-color-3: #a8a8a8; --scalar-color-red: #ff8a80 }';
+  ' --scalar-color-yellow: #725600; --scalar-color-red: #c0182b } .dark-mode { --scalar-color-3: #a8a8a8; --scalar-color-red: #ff8a80 }';
 
 /** Without fonts and services of others, and with nothing kept in the browser: a token lasts as long as the page. */
 const START_SCRIPT = `Scalar.createApiReference('#reference', {
