@@ -32,7 +32,7 @@ export async function cacheDatabase(t: Teardown): Promise<TestDatabase> {
 export async function emptyCache(at: TestDatabase): Promise<void> {
   const db = connect(at);
   await db.query(
-    'truncate lease, job, event_log, object_change, dataset, pause, pause_wait, job_history, discard cascade',
+    'truncate lease, job, event_log, object_change, dataset, pause, pause_wait, job_history, discard, dataset_event cascade',
   );
   await db[Symbol.asyncDispose]();
 }
