@@ -1,7 +1,9 @@
-// What is removed from time to time: uploads whose process crashed, old weeks of the audit trail, and old history of datasets.
+// What is removed from time to time: uploads whose process crashed, old weeks of the audit trail, and old history and events of
+// datasets.
 
 import { datasetPrefix } from '../../engine/model/object-key.ts';
 import type { AuditLog } from '../../engine/ports/audit-log.ts';
+import type { DatasetEvents } from '../../engine/ports/dataset-events.ts';
 import type { JobHistory } from '../../engine/ports/job-history.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { ResumableUploads, UploadBytes } from '../../engine/ports/resumable-uploads.ts';
@@ -59,8 +61,8 @@ export async function sweepResumable(
   return removed;
 }
 
-// Drops weekly partitions of the audit trail and entries of the history once their retention is over. Every process runs this;
-// each row is dropped only once.
+// Drops weekly partitions of the audit trail, entries of the history, and events once their retention is over. Every process runs
+// this; each row is dropped only once.
 
 interface RetentionOptions extends TimerParts {
   readonly name: string;
@@ -102,14 +104,23 @@ export const auditRetention = ({ audit, retentionMs, ...parts }: AuditRetentionO
 
 interface HistoryRetentionOptions extends TimerParts {
   readonly history: Pick<JobHistory, 'dropBefore'>;
+  readonly datasetEvents: Pick<DatasetEvents, 'dropBefore'>;
   readonly retentionMs: LiveSetting<number>;
 }
 
-export const historyRetention = ({ history, retentionMs, ...parts }: HistoryRetentionOptions): Timer<number> =>
+export const historyRetention = ({
+  history,
+  datasetEvents,
+  retentionMs,
+  ...parts
+}: HistoryRetentionOptions): Timer<number> =>
   retention({
     ...parts,
     name: 'historyRetention',
-    rows: history,
+    rows: {
+      dropBefore: async (at, signal) =>
+        (await history.dropBefore(at, signal)) + (await datasetEvents.dropBefore(at, signal)),
+    },
     retentionMs: () => retentionMs.current,
-    dropped: (entries) => parts.log.info({ entries }, 'old entries of the history of datasets dropped'),
+    dropped: (entries) => parts.log.info({ entries }, 'old entries of the history and of events of datasets dropped'),
   });

@@ -233,7 +233,12 @@ export async function compose(
       {
         name: 'historyRetention',
         create: () =>
-          historyRetention({ history: core.jobHistory, retentionMs: parts.live.historyRetentionMs, ...parts }),
+          historyRetention({
+            history: core.jobHistory,
+            datasetEvents: core.datasetEvents,
+            retentionMs: parts.live.historyRetentionMs,
+            ...parts,
+          }),
       },
       ...(access?.children ?? []),
       api.spec,

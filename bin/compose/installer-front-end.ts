@@ -16,6 +16,7 @@ import { transient } from '../../engine/runtime/failure.ts';
 import type { LiveSetting } from '../../engine/runtime/live-setting.ts';
 import type { MetricsHistory } from '../../engine/runtime/metrics-history.ts';
 import type { ChildStatus } from '../../engine/runtime/supervisor.ts';
+import { eventMetrics } from '../../http/installer/events/event-routes.ts';
 import { liveInstallStatus } from '../../http/installer/live-status.ts';
 import { installerRoutes } from '../../http/installer/routes.ts';
 import { resumableMetrics } from '../../http/installer/uploads/resumable/resumable-intake.ts';
@@ -78,6 +79,7 @@ export function installerFrontEnd(
         pausable: actors.pausable,
         history: actors.history,
         onResumable: resumableMetrics(parts.metrics),
+        eventMetrics: eventMetrics(parts.metrics),
         processSettings: actors.settings,
         sites: [...core.targets.values()],
         log: parts.log.child({ actor: 'installer' }),
@@ -94,6 +96,10 @@ export function installerFrontEnd(
           retentionMs: daemons.pruner.retentionWindowMs,
           uploadsPerUser: containerCore.http.limits.uploadsPerUser,
           waitingPerUser: containerCore.http.limits.waitingPerUser,
+          eventStreams: {
+            perUser: containerCore.http.limits.eventStreamsPerUser,
+            total: containerCore.http.limits.eventStreams,
+          },
           small: SMALL_UPLOADS,
           buildInfo: { name: 'longshore', version: VERSION, node: process.version },
           reconciler: () => {

@@ -14,6 +14,7 @@ import { PostgresSlimPasses } from '../../engine/adapters/catalog/slim-passes-po
 import { PostgresAccounts } from '../../engine/adapters/datasets/accounts-postgres.ts';
 import { PostgresAuditLog } from '../../engine/adapters/datasets/audit-postgres.ts';
 import { PostgresDatasetEdits } from '../../engine/adapters/datasets/dataset-edits-postgres.ts';
+import { PostgresDatasetEvents } from '../../engine/adapters/datasets/dataset-events-postgres.ts';
 import { PostgresDatasetQueries } from '../../engine/adapters/datasets/dataset-queries-postgres.ts';
 import { PostgresDatasetReports } from '../../engine/adapters/datasets/dataset-reports-postgres.ts';
 import { PostgresJobAdmin } from '../../engine/adapters/jobs/job-admin-postgres.ts';
@@ -74,6 +75,7 @@ export interface Core {
   readonly queries: PostgresDatasetQueries;
   readonly edits: PostgresDatasetEdits;
   readonly reports: PostgresDatasetReports;
+  readonly datasetEvents: PostgresDatasetEvents;
   readonly index: PostgresDatasetIndex;
   readonly slimPasses: PostgresSlimPasses;
   readonly uploads: PostgresUploads;
@@ -174,6 +176,7 @@ export async function openCore(
       scope.use('cache database for edits', new Postgres(editsConnection(installer.cacheDb), log)),
     ),
     reports: new PostgresDatasetReports(db),
+    datasetEvents: new PostgresDatasetEvents(db),
     index: new PostgresDatasetIndex(db),
     slimPasses: new PostgresSlimPasses(db),
     uploads: new PostgresUploads(db, { instance: instance.id }),

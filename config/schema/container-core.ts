@@ -117,6 +117,15 @@ const limits = filled('Limits of every listener.', {
     maximum: 1_000_000,
     default: 1_000,
   }),
+  eventStreamsPerUser: integer(
+    'Streams of dataset events of one user in one process. Further ones get 429. Guests of one address count as one user.',
+    { minimum: 1, maximum: 10_000, default: 20 },
+  ),
+  eventStreams: integer('Streams of dataset events in one process. Further ones get 503.', {
+    minimum: 1,
+    maximum: 65_535,
+    default: 500,
+  }),
   maxUnsentSize: size(
     'Bytes of responses, per listener, that clients have not read yet. Above the limit the slowest clients are disconnected.',
     { minimum: 1_048_576, maximum: 4_294_967_296, default: 33_554_432 },
@@ -245,8 +254,8 @@ export const containerCore = section('The process: authentication, listeners, sh
       },
     ),
   }),
-  history: filled('History of datasets: what was tried when, by which process, and how it ended.', {
-    retention: duration('How long it is kept, also of datasets that are gone.', '30d', {
+  history: filled('History of datasets: what was tried when, by which process, and how it ended; and their events.', {
+    retention: duration('How long they are kept, also of datasets that are gone.', '30d', {
       positive: true,
       'x-live': 'history-retention',
     }),

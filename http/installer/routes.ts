@@ -5,6 +5,7 @@ import type { Accounts } from '../../engine/ports/access-people.ts';
 import type { Grants } from '../../engine/ports/access-requests.ts';
 import type { AuditLog } from '../../engine/ports/audit-log.ts';
 import type { DatasetEdits } from '../../engine/ports/dataset-edits.ts';
+import type { DatasetEvents } from '../../engine/ports/dataset-events.ts';
 import type { DatasetQueries, DatasetReports } from '../../engine/ports/dataset-queries.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { JobCancels } from '../../engine/ports/job-cancels.ts';
@@ -40,6 +41,8 @@ import { purgeDatasetRoute } from './admin/purge-dataset.ts';
 import { storeHoldRoutes } from './admin/store-hold.ts';
 import { detailsRoute, type InstallStatusSource } from './dataset-details.ts';
 import { deleteRoute, undeleteRoute } from './deletion.ts';
+import type { StreamLimits } from './events/event-places.ts';
+import { type EventMetrics, eventRoutes } from './events/event-routes.ts';
 import { downloadRoutes, filesRoute } from './files/files.ts';
 import { folderRoutes } from './files/folder-routes.ts';
 import { storedDocumentRoutes } from './files/stored-documents.ts';
@@ -71,6 +74,7 @@ export interface InstallerSettings extends IntakeSettings, ResumableSettings, Se
   readonly autoAcceptShares: boolean;
   /** How long a dataset stays marked deleted, in ms. */
   readonly retentionMs: number;
+  readonly eventStreams: StreamLimits;
 }
 
 export interface InstallerOptions
@@ -92,6 +96,8 @@ export interface InstallerOptions
   readonly jobs: Pick<Jobs, 'depths' | 'enqueue'>;
   readonly jobAdmin: JobAdmin;
   readonly reports: DatasetReports;
+  readonly datasetEvents: Pick<DatasetEvents, 'newest' | 'oldest' | 'page'>;
+  readonly eventMetrics: EventMetrics;
   readonly audit: Pick<AuditLog, 'page'>;
   readonly jobHistory: Pick<JobHistory, 'page'>;
   readonly cancels: Pick<JobCancels, 'ask'>;
@@ -138,6 +144,7 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
       quotaBytes: options.settings.userMaxStorageBytes,
     }),
     retryRoute(options),
+    ...eventRoutes(options),
     ...shareRoutes({ ...options, autoAcceptShares: options.settings.autoAcceptShares }),
     shareOffersRoute(options),
     selfMetaRoute({ ...options, ...options.settings }),

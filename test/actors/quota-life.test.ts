@@ -6,6 +6,7 @@ import t from 'tap';
 import { storedDatasets } from '../../actors/dataset/stored-dataset.ts';
 import { PostgresAccounts } from '../../engine/adapters/datasets/accounts-postgres.ts';
 import { PostgresAuditLog } from '../../engine/adapters/datasets/audit-postgres.ts';
+import { PostgresDatasetEvents } from '../../engine/adapters/datasets/dataset-events-postgres.ts';
 import { PostgresDatasetReports } from '../../engine/adapters/datasets/dataset-reports-postgres.ts';
 import { PostgresJobAdmin } from '../../engine/adapters/jobs/job-admin-postgres.ts';
 import { PostgresJobCancels } from '../../engine/adapters/jobs/job-cancels-postgres.ts';
@@ -18,8 +19,10 @@ import { PostgresStoredBytes } from '../../engine/adapters/uploads/stored-bytes-
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import { NO_GRANTS } from '../../engine/ports/access-requests.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
+import { Metrics } from '../../engine/runtime/metrics.ts';
 import { MetricsHistory } from '../../engine/runtime/metrics-history.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
+import { eventMetrics } from '../../http/installer/events/event-routes.ts';
 import { installerRoutes } from '../../http/installer/routes.ts';
 import { FakePrunerControl, FakeReconcilerControl } from '../fakes/fake-daemons.ts';
 import { FakeFailedInstalls } from '../fakes/fake-failed-installs.ts';
@@ -82,6 +85,8 @@ async function serve(): Promise<string> {
     secondChances: NO_CHANCES,
     processSettings: new FakeProcessSettings(),
     sites: [],
+    datasetEvents: new PostgresDatasetEvents(db),
+    eventMetrics: eventMetrics(new Metrics()),
     accounts: new PostgresAccounts(db),
     grants: NO_GRANTS,
     audit: new PostgresAuditLog(db),
@@ -103,6 +108,7 @@ async function serve(): Promise<string> {
       waitingPerUser: 1_000_000,
       autoAcceptShares: false,
       retentionMs: 30 * 86_400_000,
+      eventStreams: { perUser: 1, total: 1 },
       installTargets: INSTALL_TARGETS,
       buildInfo: { name: 'longshore', version: '1.2.3', node: 'v26' },
       reconciler: () => ({ enabled: true, fullRunInterval: '6h', slimRunInterval: '5m', performDeletes: true }),

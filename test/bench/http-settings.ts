@@ -22,6 +22,8 @@ export const HTTP_DEFAULTS: Configuration['containerCore']['http'] = {
     handshakeTimeoutMs: 10 * SECOND,
     uploadsPerUser: 4,
     waitingPerUser: 1_000,
+    eventStreamsPerUser: 20,
+    eventStreams: 500,
     headerTimeoutMs: 10 * SECOND,
     idleTimeoutMs: 60 * SECOND,
     keepAliveTimeoutMs: 5 * SECOND,

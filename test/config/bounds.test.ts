@@ -59,6 +59,8 @@ const INTEGERS: Record<string, Bounds> = {
   'containerCore.http.limits.minTransferRate': [1, 1_048_576],
   'containerCore.http.limits.maxPipelined': [0, 1000],
   'containerCore.http.limits.uploadsPerUser': [1, 100],
+  'containerCore.http.limits.eventStreamsPerUser': [1, 10_000],
+  'containerCore.http.limits.eventStreams': [1, 65_535],
   'containerCore.http.rateLimit.perUser': [1, 1_000_000],
   'containerCore.http.rateLimit.perAddress': [1, 1_000_000],
   'containerCore.disk.floor': [0, 50],

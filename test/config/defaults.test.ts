@@ -92,6 +92,8 @@ const DEFAULTS = {
         minTransferRate: 1024,
         handshakeTimeoutMs: 10 * SECOND,
         uploadsPerUser: 4,
+        eventStreamsPerUser: 20,
+        eventStreams: 500,
         waitingPerUser: 1_000,
         headerTimeoutMs: 10 * SECOND,
         idleTimeoutMs: MINUTE,

@@ -255,6 +255,18 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     ],
   },
   {
+    name: 'event streams',
+    run: e2e('event-streams'),
+    seconds: 60,
+    touchedBy: [
+      'http/installer/events/',
+      'http/kernel/server/',
+      'engine/adapters/datasets/dataset-events',
+      'engine/adapters/migrations/cache/',
+      'actors/lanes/',
+    ],
+  },
+  {
     name: 'python client',
     run: `${INSTALL} python3 python3-venv python-client && ${some('stack', ['python-client'])}`,
     seconds: 60,

@@ -16,7 +16,7 @@ import { decodeDocument } from '../../../engine/model/utf8.ts';
 import { Failure, messageOf, rejected, transient } from '../../../engine/runtime/failure.ts';
 import { type Clock, systemClock } from '../../../engine/runtime/time.ts';
 import { type HttpError, unauthorized } from '../pipeline/errors.ts';
-import type { Caller, OperatorRole } from './authenticate.ts';
+import type { Caller, OperatorRole, Person } from './authenticate.ts';
 
 /** Never `none` and never HMAC, because a public key must not be accepted as a shared secret. */
 const ALGORITHMS = ['ES256', 'ES384', 'ES512', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'EdDSA'];
@@ -72,8 +72,9 @@ export function tokenVerifier(settings: TokenSettings, keys: TokenKeys, clock: C
     }
     const { payload: claims, protectedHeader } = verified;
     demandAccessType(protectedHeader.typ);
-    const caller = callerOf(claims, token, settings.operators);
-    known.keep(token, caller, nowMs, (claims.exp ?? 0) * 1_000 + settings.clockToleranceMs);
+    const untilMs = (claims.exp ?? 0) * 1_000 + settings.clockToleranceMs;
+    const caller = { ...callerOf(claims, token, settings.operators), untilMs };
+    known.keep(token, caller, nowMs, untilMs);
     return caller;
   };
 }
@@ -123,7 +124,7 @@ function refusal(error: Error): string {
   return 'the bearer token is not valid';
 }
 
-function callerOf(claims: JWTPayload, token: string, operators: OperatorClaims | undefined): Caller {
+function callerOf(claims: JWTPayload, token: string, operators: OperatorClaims | undefined): Person {
   const userId = parseUserId(subjectOf(claims, token));
   if (!userId) throw unauthorized("the bearer token's claim 'sub' is no user id");
   const text = (name: string): string => (typeof claims[name] === 'string' ? claims[name] : '');

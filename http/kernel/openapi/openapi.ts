@@ -178,9 +178,9 @@ class Operations {
     schema: this.#components.referenced(parameter.schema),
   });
 
-  #response({ description, contentType, schema }: RouteResponse, example: unknown): object {
+  #response({ description, contentType, schema, also }: RouteResponse, example: unknown): object {
     if (!schema && contentType === undefined) return { description };
-    return { description, content: this.#content({ [contentType ?? JSON_TYPE]: schema ?? {} }, example) };
+    return { description, content: this.#content({ [contentType ?? JSON_TYPE]: schema ?? {}, ...also }, example) };
   }
 
   /** @param example of the JSON body */

@@ -12,6 +12,11 @@ const TAGS: readonly (Tag & { readonly paths: RegExp })[] = [
     description: 'Offers of a dataset to another user, and the answer',
     paths: /\/(shares|share-offers)/,
   },
+  {
+    name: 'Events',
+    description: 'What happened to datasets, in pages or as a stream that goes on',
+    paths: /^\/(datasets\/[^/]+\/)?events\b/,
+  },
   { name: 'Datasets', description: 'Upload, listing, metadata, revisions and deletion', paths: /^\/datasets\b/ },
   {
     name: 'Resumable uploads',

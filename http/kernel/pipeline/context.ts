@@ -50,6 +50,8 @@ export interface SharedByAnswers {
   readonly url: UrlSettings;
   /** Limits the lists that are read at the same time. */
   readonly lists: Semaphore;
+  /** Aborts when the listener begins to stop. */
+  readonly draining: AbortSignal;
 }
 
 export class RequestContext {
@@ -89,6 +91,11 @@ export class RequestContext {
   /** Aborts when the client disconnects or the server gives up. */
   get signal(): AbortSignal {
     return this.#scope.signal;
+  }
+
+  /** Aborts when the listener begins to stop: responses that last have to end now. */
+  get draining(): AbortSignal {
+    return this.#shared.draining;
   }
 
   get log(): Logger {

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { ApiVersion } from '../../../engine/model/api-version.ts';
 import type { DiskRoom } from '../../../engine/ports/storage-room.ts';
-import { defect, kindOf, lackOf, messageOf } from '../../../engine/runtime/failure.ts';
+import { aborted, defect, kindOf, lackOf, messageOf } from '../../../engine/runtime/failure.ts';
 import type { LinkedControllers } from '../../../engine/runtime/joined-signal.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import { Semaphore } from '../../../engine/runtime/semaphore.ts';
@@ -80,7 +80,7 @@ export class RequestPipeline {
   readonly routes: readonly Route[];
   /** Headers of every response. */
   readonly standing: Readonly<Record<string, string>>;
-  draining = false;
+  readonly #draining = new AbortController();
 
   constructor(options: PipelineOptions) {
     this.#options = options;
@@ -89,11 +89,20 @@ export class RequestPipeline {
     this.routes = [...options.opsRoutes.filter((route) => !own.has(nameOf(route))), ...options.routes];
     this.#always = new Set(this.routes.filter((route) => ops.has(nameOf(route))));
     this.#router = new Router(this.routes, options.url.basePath);
-    this.#shared = { url: options.url, lists: new Semaphore(LISTS_AT_ONCE) };
+    this.#shared = { url: options.url, lists: new Semaphore(LISTS_AT_ONCE), draining: this.#draining.signal };
     this.#query = new QueryReader();
     this.#rate = new RateLimit(options.rateLimits ?? {}, options.clock);
     this.#audit = new RequestAudit({ ...options.audit, clock: options.clock });
     this.standing = securityHeaders({ tls: options.tls, subDomains: options.subDomains, framedBy: options.cors });
+  }
+
+  get draining(): boolean {
+    return this.#draining.signal.aborted;
+  }
+
+  /** New requests get 503 from now on, and responses that last are ended. */
+  drain(): void {
+    this.#draining.abort(aborted('the service is stopping'));
   }
 
   /**
@@ -127,7 +136,8 @@ export class RequestPipeline {
     this.#audit.ended(scope);
     scope[Symbol.dispose]();
     const seconds = (clock.now() - begun) / 1000;
-    metrics.ended(route?.path ?? 'none', request.method ?? '', response.statusCode, seconds);
+    const measured = route?.lasting ? undefined : seconds;
+    metrics.ended(route?.path ?? 'none', request.method ?? '', response.statusCode, measured);
     if (log.isLevelEnabled('debug')) {
       // Never log the URL, because its query may contain a token.
       const about = { method: request.method, route: route?.path, status: response.statusCode, seconds };

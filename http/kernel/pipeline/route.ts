@@ -46,6 +46,8 @@ export interface RouteResponse {
   /** Media type; default application/json when there is a schema. */
   readonly contentType?: string;
   readonly schema?: JsonSchema;
+  /** Further media types with their schemas. */
+  readonly also?: Readonly<Record<string, JsonSchema>>;
 }
 
 export interface Route {
@@ -72,6 +74,8 @@ export interface Route {
   readonly standing?: Readonly<Record<string, string>>;
   /** Served even while a disk is full, because it frees space or writes very little. GET and DELETE always are. */
   readonly servedWhenFull?: true;
+  /** Responses may last as long as the client listens. Their duration is not measured. */
+  readonly lasting?: true;
   readonly handler: (context: RequestContext) => Promise<void>;
 }
 

@@ -84,9 +84,7 @@ export class HttpServer extends Actor {
     this.#server.on('checkContinue', (request, response) =>
       this.#arrived(request, response, () => response.writeContinue()),
     );
-    this.draining.addEventListener('abort', () => {
-      options.pipeline.draining = true;
-    });
+    this.draining.addEventListener('abort', () => options.pipeline.drain());
   }
 
   /** The port on which it listens; 0 before the start. */

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { auditRetention, historyRetention, sweepUploads } from '../../../actors/daemons/sweeps.ts';
+import type { DatasetId } from '../../../engine/model/ids.ts';
 import { fileKey } from '../../../engine/model/object-key.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { LiveSetting } from '../../../engine/runtime/live-setting.ts';
@@ -7,6 +8,7 @@ import { silentLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { auditRow } from '../../conformance/audit-log.ts';
 import { FakeAuditLog } from '../../fakes/fake-audit-log.ts';
+import { FakeDatasetEvents } from '../../fakes/fake-dataset-events.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 import { newAddress, newUser } from '../../support/dataset-samples.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
@@ -76,7 +78,7 @@ t.test('weeks go once their last moment is older than the retention, and the res
   t.strictSame(left(), [5, 10, 20]);
 });
 
-t.test('history goes by its age; a new retention holds from the next run on', async (t) => {
+t.test('history and events go by their age; a new retention holds from the next run on', async (t) => {
   const clock = new VirtualClock(MONDAY);
   const dropped: number[] = [];
   const history = {
@@ -85,13 +87,25 @@ t.test('history goes by its age; a new retention holds from the next run on', as
       return 1;
     },
   };
+  const datasetEvents = new FakeDatasetEvents();
+  for (const days of [31, 8, 6])
+    datasetEvents.tell({
+      kind: 'accepted',
+      at: MONDAY - days * DAY,
+      dataset: `${days}` as DatasetId,
+      owner: newUser(),
+    });
+  const left = async () => (await datasetEvents.page({ of: 'all' }, 0, 9, never)).events.map(({ dataset }) => dataset);
   const retentionMs = new LiveSetting(30 * DAY);
-  const timer = historyRetention({ history, retentionMs, clock, log: silentLogger(), metrics: new Metrics() });
+  const parts = { clock, log: silentLogger(), metrics: new Metrics() };
+  const timer = historyRetention({ history, datasetEvents, retentionMs, ...parts });
   await timer.start(never);
   t.teardown(() => timer.kill());
   await clock.advance(60_000);
   t.strictSame(dropped, [30]);
+  t.strictSame(await left(), ['8', '6']);
   retentionMs.set(7 * DAY);
   await clock.advance(7_200_000);
   t.equal(dropped.at(-1), 7);
+  t.strictSame(await left(), ['6']);
 });

@@ -122,6 +122,8 @@ const TABLE: Readonly<Record<string, Rule>> = {
   putShareReceipt: RECIPIENT_OR_ADMIN,
   listShareOffers: USERS,
   getSelfMeta: USERS,
+  followDataset: SEE_FILES,
+  followEvents: { any: row(401, [403, 403, 'in', 'in', 'in', 'in', 403]) },
   listDatasetFiles: SEE_FILES,
   downloadUpload: SEE_ARCHIVES,
   downloadInstall: SEE_ARCHIVES,

@@ -6,6 +6,7 @@ import { FormData } from 'undici';
 import { PostgresAccounts } from '../../../engine/adapters/datasets/accounts-postgres.ts';
 import { PostgresAuditLog } from '../../../engine/adapters/datasets/audit-postgres.ts';
 import { PostgresDatasetEdits } from '../../../engine/adapters/datasets/dataset-edits-postgres.ts';
+import { PostgresDatasetEvents } from '../../../engine/adapters/datasets/dataset-events-postgres.ts';
 import { PostgresDatasetQueries } from '../../../engine/adapters/datasets/dataset-queries-postgres.ts';
 import { PostgresDatasetReports } from '../../../engine/adapters/datasets/dataset-reports-postgres.ts';
 import { PostgresJobAdmin } from '../../../engine/adapters/jobs/job-admin-postgres.ts';
@@ -24,8 +25,10 @@ import { NO_GRANTS } from '../../../engine/ports/access-requests.ts';
 import type { JobRequest } from '../../../engine/ports/jobs.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
+import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { MetricsHistory } from '../../../engine/runtime/metrics-history.ts';
 import { systemClock } from '../../../engine/runtime/time.ts';
+import { eventMetrics } from '../../../http/installer/events/event-routes.ts';
 import { type InstallerOptions, type InstallerSettings, installerRoutes } from '../../../http/installer/routes.ts';
 import type { Route } from '../../../http/kernel/pipeline/route.ts';
 import { FakePrunerControl, FakeReconcilerControl } from '../../fakes/fake-daemons.ts';
@@ -51,6 +54,7 @@ const settings: InstallerSettings = {
   waitingPerUser: 1_000,
   autoAcceptShares: false,
   retentionMs: 30 * 86_400_000,
+  eventStreams: { perUser: 3, total: 10 },
   installTargets: INSTALL_TARGETS,
   buildInfo: { name: 'longshore', version: '1.2.3', node: 'v26' },
   reconciler: () => ({ enabled: true, fullRunInterval: '6h', slimRunInterval: '5m', performDeletes: true }),
@@ -82,6 +86,8 @@ export interface AppOptions {
   /** Default: none. */
   readonly cors?: readonly string[];
   readonly storeHold?: InstallerOptions['storeHold'];
+  /** Default: those of the cache database. */
+  readonly datasetEvents?: InstallerOptions['datasetEvents'];
 }
 
 const NEVER_BUSY: InstallerOptions['storeHold'] = {
@@ -165,6 +171,8 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     queries,
     edits: new PostgresDatasetEdits(db),
     reports: new PostgresDatasetReports(db),
+    datasetEvents: options.datasetEvents ?? new PostgresDatasetEvents(db),
+    eventMetrics: eventMetrics(new Metrics()),
     audit: new PostgresAuditLog(db),
     jobHistory: new PostgresJobHistory(db),
     pauses: new PostgresPauses(db, { listen: () => () => undefined }),

@@ -34,12 +34,14 @@ const refusal = async (token: string, by = verify): Promise<string> => {
   return error instanceof HttpError ? `${error.code} ${error.message}` : String(error);
 };
 
-t.test('a good token names its user, its profile and whether it is a guest', async (t) => {
+t.test('a good token names its user, its profile, whether it is a guest, and when it expires', async (t) => {
   const profile = { given_name: 'Ada', family_name: 'L', email: 'a@x.example', affiliation: 'X' };
-  t.same(await verify(await sign({ ...CLAIMS, ...profile, guest: false, email_verified: true })), {
+  const token = await sign({ ...CLAIMS, ...profile, guest: false, email_verified: true });
+  t.same(await verify(token), {
     kind: 'user',
     userId: '42',
     profile: { userId: '42', firstName: 'Ada', lastName: 'L', email: 'a@x.example', affiliation: 'X' },
+    untilMs: CLAIMS.exp * 1_000 + settings.clockToleranceMs,
   });
   const guest = await verify(await sign({ ...CLAIMS, guest: true, given_name: 7 }));
   t.match(guest, { kind: 'guest', profile: { firstName: '' } });
