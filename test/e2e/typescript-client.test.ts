@@ -2,6 +2,7 @@
 
 import t from 'tap';
 import {
+  datasetEvents,
   installerClient,
   LongshoreError,
   type NewDataset,
@@ -37,6 +38,13 @@ t.test('uploads a dataset, waits until it is installed, and reads it back', asyn
     [id],
   );
   t.ok(tokens >= 3, 'each call asked for a token');
+  const told: string[] = [];
+  for await (const { kind, datasetId } of datasetEvents(installer, { after: 0 })) {
+    t.equal(datasetId, id);
+    told.push(kind);
+    if (kind === 'installed') break;
+  }
+  t.strictSame(told, ['accepted', 'import-ended', 'installed']);
 });
 
 t.test('data that the plugin refuses end the wait, with what it says', async (t) => {
@@ -55,7 +63,12 @@ t.test('a refusal is an exception with the words of the service', async (t) => {
   await t.rejects(faulty, { code: 422, problem: { status: 'invalid-input' } });
 });
 
-t.test('a wait can be given up', async (t) => {
+t.test('what cannot be followed is refused; a wait and a stream can be given up', async (t) => {
+  await t.rejects(datasetEvents(installer, { datasetId: 'NoSuchDataset000' }).next(), { code: 404 });
+  const until = new AbortController();
+  const next = datasetEvents(installer, { signal: until.signal }).next();
+  until.abort(new Error('enough'));
+  await t.rejects(next, { message: 'enough' });
   const waiting = untilInstalled(installer, 'NoSuchDataset000', AbortSignal.abort(new Error('enough')));
   await t.rejects(waiting, { message: 'enough' });
 });

@@ -28,6 +28,7 @@ t.test('uploads, waits, lists, downloads, deletes, and says what was refused', a
     listed: true,
     files: ['genes.txt'],
     text: 'PF3D7_0100100\nPF3D7_0100200\n',
+    told: ['accepted', 'import-ended', 'installed'],
     refused: /^dataset \w+ refused: \S/,
     deleted: [410, 'gone', true],
     missing: [404, false],

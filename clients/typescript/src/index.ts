@@ -8,6 +8,7 @@ import type { paths as ReportPaths } from './report.ts';
 export type DatasetDetails = components['schemas']['DatasetDetails'];
 export type NewDataset = components['schemas']['NewDataset'];
 export type StatusBlock = components['schemas']['StatusBlock'];
+export type DatasetEvent = components['schemas']['DatasetEvent'];
 export type Problem = components['schemas']['Problem'];
 
 export interface ClientOptions {
@@ -123,16 +124,13 @@ export function outcomeOf({ upload, import: imported, install }: StatusBlock): O
   return isComplete ? 'installed' : 'pending';
 }
 
-const FIRST_WAIT_MS = 250;
-const LONGEST_WAIT_MS = 5_000;
-
 /** Waits until the outcome is known, and returns the dataset. Throws if it was refused or has failed, with the messages. */
 export async function untilInstalled(
   installer: Client<InstallerPaths>,
   datasetId: string,
   signal?: AbortSignal,
 ): Promise<DatasetDetails> {
-  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 1.5, LONGEST_WAIT_MS)) {
+  const installed = async (): Promise<DatasetDetails | undefined> => {
     const { data } = await installer.GET('/datasets/{id}', {
       params: { path: { id: datasetId } },
       ...(signal ? { signal } : {}),
@@ -140,10 +138,17 @@ export async function untilInstalled(
     const details = data as DatasetDetails;
     const outcome = outcomeOf(details.status);
     if (outcome === 'installed') return details;
-    if (outcome !== 'pending')
-      throw new Error(`dataset ${datasetId} ${outcome}: ${messagesOf(details.status).join('; ')}`);
-    await delay(waitMs, signal);
+    if (outcome === 'pending') return undefined;
+    throw new Error(`dataset ${datasetId} ${outcome}: ${messagesOf(details.status).join('; ')}`);
+  };
+  const first = await installed();
+  if (first) return first;
+  // Also at each comment of the stream: the status decides, whatever was told.
+  for await (const { event } of follow(installer, { datasetId, ...(signal ? { signal } : {}) })) {
+    const details = event === 'accepted' ? undefined : await installed();
+    if (details) return details;
   }
+  throw new Error('not reached: a stream is followed until it is refused');
 }
 
 /** The messages of all steps. */
@@ -152,6 +157,104 @@ export const messagesOf = ({ upload, import: imported, install }: StatusBlock): 
   ...(imported.messages ?? []),
   ...install.flatMap(({ meta, data }) => [...(meta.messages ?? []), ...(data?.messages ?? [])]),
 ];
+
+export interface Following {
+  /** Of this dataset only. Default: of all that the caller owns, or was given. */
+  readonly datasetId?: string;
+  /** Begins after the event with this id; 0: with the oldest that is kept. Default: of a dataset 0, else with what comes. */
+  readonly after?: number;
+  /** Called when events were removed before they could be read: look at the status of your datasets. */
+  readonly onGap?: () => void;
+  readonly signal?: AbortSignal;
+}
+
+/** What happens to datasets, each event once and in order. Connects again by itself; throws when the service refuses that. */
+export async function* datasetEvents(
+  installer: Client<InstallerPaths>,
+  following: Following = {},
+): AsyncGenerator<DatasetEvent, void> {
+  for await (const { event, data } of follow(installer, following)) {
+    if (event === 'gap') following.onGap?.();
+    else if (data !== undefined && event !== 'end') yield JSON.parse(data) as DatasetEvent;
+  }
+}
+
+/** A part of a stream: an event, or a comment without any field. */
+interface Frame {
+  readonly id?: string;
+  readonly event?: string;
+  readonly data?: string;
+  readonly retry?: string;
+}
+
+const RETRY_MS = 2_000;
+/** The service sends a comment every 15 s. After so long without one, the connection is dead. */
+const SILENT_MS = 45_000;
+
+async function* follow(
+  installer: Client<InstallerPaths>,
+  { datasetId, after, signal }: Following,
+): AsyncGenerator<Frame, void> {
+  let last = after;
+  for (let retryMs = RETRY_MS; ; ) {
+    try {
+      for await (const frame of framesOf(await openStream(installer, datasetId, last, signal))) {
+        last = frame.id === undefined ? last : Number(frame.id);
+        retryMs = frame.retry === undefined ? retryMs : Number(frame.retry);
+        yield frame;
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (error instanceof LongshoreError && error.code < 500 && error.code !== 429) throw error;
+    }
+    await delay(retryMs, signal);
+  }
+}
+
+async function openStream(
+  installer: Client<InstallerPaths>,
+  datasetId: string | undefined,
+  last: number | undefined,
+  signal: AbortSignal | undefined,
+): Promise<ReadableStream<Uint8Array>> {
+  const query = last === undefined ? {} : { query: { after: last } };
+  const options = {
+    headers: { accept: 'text/event-stream' },
+    parseAs: 'stream',
+    ...(signal ? { signal } : {}),
+  } as const;
+  const { data } =
+    datasetId === undefined
+      ? await installer.GET('/events', { params: query, ...options })
+      : await installer.GET('/datasets/{id}/events', { params: { path: { id: datasetId }, ...query }, ...options });
+  return data as ReadableStream<Uint8Array>;
+}
+
+async function* framesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Frame, void> {
+  const reader = stream.getReader();
+  const decoder = new TextDecoder();
+  let rest = '';
+  try {
+    for (;;) {
+      const silent = setTimeout(() => void reader.cancel().catch(() => undefined), SILENT_MS);
+      const { value, done } = await reader.read().finally(() => clearTimeout(silent));
+      if (done) return;
+      const texts = (rest + decoder.decode(value, { stream: true })).split('\n\n');
+      rest = texts.pop() ?? '';
+      for (const text of texts) yield frameOf(text);
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+const frameOf = (text: string): Frame =>
+  Object.fromEntries(
+    text
+      .split('\n')
+      .map((line) => /^(\w+): (.*)$/.exec(line) ?? [])
+      .flatMap(([, name, value]) => (name === undefined ? [] : [[name, value]])),
+  );
 
 function delay(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -236,6 +236,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/datasets/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tells what happened to a dataset, and then what happens
+         * @description Users, guests, operators and administrators may call.
+         */
+        get: operations["followDataset"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tells what happens to the caller's datasets, and to those shared with the caller
+         * @description Users, operators and administrators may call.
+         */
+        get: operations["followEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/datasets/{id}/shares/{recipient}/offer": {
         parameters: {
             query?: never;
@@ -1360,6 +1400,43 @@ export interface components {
             status: components["schemas"]["StatusBlock"];
             studyCharacteristics?: components["schemas"]["Characteristics"];
             files: components["schemas"]["FileListing17"];
+        };
+        DatasetEvent: {
+            /**
+             * Format: int64
+             * @description Grows with each event
+             */
+            id: number;
+            /** @enum {unknown} */
+            kind: "accepted" | "import-ended" | "installed" | "failed" | "deleted" | "shared" | "access-requested" | "access-approved" | "access-denied" | "access-expiring";
+            /** Format: date-time */
+            at: string;
+            datasetId: components["schemas"]["DatasetId"];
+            owner: components["schemas"]["UserId"];
+            /** @description Only this user gets the event */
+            user?: components["schemas"]["UserId"];
+            /**
+             * @description What failed
+             * @enum {unknown}
+             */
+            step?: "upload" | "install" | "metadata";
+            /** @description Of the import, or of the step that failed */
+            status?: string;
+            installTarget?: components["schemas"]["InstallTargetId"];
+            /** @description At most five, of at most 300 characters */
+            messages?: string[];
+        };
+        DatasetEventPage: {
+            events: components["schemas"]["DatasetEvent"][];
+            /**
+             * Format: int64
+             * @description `after` of the next page
+             */
+            upTo: number;
+            /** @description More events may be there already */
+            more: boolean;
+            /** @description Events after the requested id have been removed by age */
+            missed: boolean;
         };
         DatasetHistory: {
             /** @description Each has either `job` or `request` */
@@ -4570,6 +4647,190 @@ export interface operations {
                 };
             };
             /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    followDataset: {
+        parameters: {
+            query?: {
+                /** @description Only events after this id; 0 for all that are kept. `Last-Event-ID` takes precedence. */
+                after?: number;
+                /** @description Maximum number of events of a JSON page */
+                limit?: number;
+            };
+            header?: {
+                /** @description The id of the last event that the client has: the stream continues after it */
+                "Last-Event-ID"?: number;
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path: {
+                /** @description The dataset */
+                id: components["schemas"]["DatasetId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of events. Where `Accept` names text/event-stream, a stream that goes on */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetEventPage"];
+                    "text/event-stream": string;
+                };
+            };
+            /** @description `Last-Event-ID` or a query parameter is not understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid bearer token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No such dataset */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The dataset is deleted, or no longer shared */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or streams; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    followEvents: {
+        parameters: {
+            query?: {
+                /** @description Only events after this id; 0 for all that are kept. `Last-Event-ID` takes precedence. */
+                after?: number;
+                /** @description Maximum number of events of a JSON page */
+                limit?: number;
+                /** @description Of all users; for operators */
+                all?: boolean;
+            };
+            header?: {
+                /** @description The id of the last event that the client has: the stream continues after it */
+                "Last-Event-ID"?: number;
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of events. Where `Accept` names text/event-stream, a stream that goes on */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetEventPage"];
+                    "text/event-stream": string;
+                };
+            };
+            /** @description `Last-Event-ID` or a query parameter is not understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid bearer token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not an operator */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or streams; Retry-After says when to try again */
             429: {
                 headers: {
                     [name: string]: unknown;

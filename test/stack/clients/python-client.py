@@ -41,6 +41,11 @@ with Longshore(url, lambda: token) as longshore:
         longshore.wait_until_installed(bad, timeout=300)
     except DatasetRefused as error:
         seen["refused"] = str(error)
+    seen["told"] = []
+    for event in longshore.events(dataset_id):
+        seen["told"].append(event["kind"])
+        if event["kind"] == "installed":
+            break
     longshore.delete(dataset_id)
     try:
         longshore.dataset(dataset_id)

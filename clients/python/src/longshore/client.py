@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 Token = str | Callable[[], str]
 Outcome = Literal["pending", "installed", "refused", "failed"]
 
-_FIRST_WAIT = 0.25
-_LONGEST_WAIT = 5.0
+#: Seconds until a stream is opened again, unless the service says otherwise.
+_RETRY = 2.0
+#: The service sends a comment every 15 seconds. After so long without one, the connection is dead.
+_SILENT = 45.0
 _CHUNK = 1024 * 1024
 
 
@@ -44,6 +46,7 @@ class Longshore:
         timeout: float = 60.0,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
+        self._timeout = timeout
         self._http = httpx.Client(
             base_url=url.rstrip("/"),
             auth=_BearerAuth(token) if token is not None else None,
@@ -139,19 +142,66 @@ class Longshore:
         :raises TimeoutError: neither happened within ``timeout`` seconds
         """
         limit = time.monotonic() + timeout
-        wait = _FIRST_WAIT
-        while True:
-            details = self.dataset(dataset_id)
-            outcome = outcome_of(details["status"])
-            if outcome == "installed":
+        details = self._installed(dataset_id)
+        if details is not None:
+            return details
+        # Also at each comment of the stream: the status decides, whatever was told.
+        for frame in self._follow(f"/datasets/{dataset_id}/events", {}, limit):
+            details = self._installed(dataset_id) if frame.get("event") != "accepted" else None
+            if details is not None:
                 return details
-            if outcome != "pending":
-                said = f"dataset {dataset_id} {outcome}: {'; '.join(messages_of(details['status']))}"
-                raise DatasetRefused(said) if outcome == "refused" else DatasetFailed(said)
-            if time.monotonic() + wait > limit:
-                raise TimeoutError(f"dataset {dataset_id} is not installed after {timeout} seconds")
-            time.sleep(wait)
-            wait = min(wait * 1.5, _LONGEST_WAIT)
+        raise TimeoutError(f"dataset {dataset_id} is not installed after {timeout} seconds")
+
+    def events(
+        self, dataset_id: str | None = None, *, after: int | None = None, timeout: float = float("inf")
+    ) -> Iterator[models.DatasetEvent]:
+        """What happens to datasets, each event once and in order. Connects again by itself.
+
+        :param dataset_id: of this dataset only; otherwise of all that the caller owns, or was given
+        :param after: begins after the event with this id; 0 begins with the oldest that is kept
+        :param timeout: ends after so many seconds
+        """
+        path = "/events" if dataset_id is None else f"/datasets/{dataset_id}/events"
+        query = {} if after is None else {"after": str(after)}
+        for frame in self._follow(path, query, time.monotonic() + timeout):
+            if "data" in frame and frame.get("event") not in ("gap", "end"):
+                yield cast("models.DatasetEvent", json.loads(frame["data"]))
+
+    def _installed(self, dataset_id: str) -> models.DatasetDetails | None:
+        details = self.dataset(dataset_id)
+        outcome = outcome_of(details["status"])
+        if outcome == "installed":
+            return details
+        if outcome == "pending":
+            return None
+        said = f"dataset {dataset_id} {outcome}: {'; '.join(messages_of(details['status']))}"
+        raise DatasetRefused(said) if outcome == "refused" else DatasetFailed(said)
+
+    def _follow(self, path: str, query: dict[str, str], limit: float) -> Iterator[dict[str, str]]:
+        """The events and comments of a stream, until ``limit``. A comment has no fields."""
+        headers = {"Accept": "text/event-stream"}
+        retry = _RETRY
+        while (left := limit - time.monotonic()) > 0:
+            patience = httpx.Timeout(self._timeout, read=max(1.0, min(_SILENT, left)))
+            try:
+                with self._http.stream("GET", path, params=query, headers=headers, timeout=patience) as response:
+                    if response.status_code >= 400:
+                        response.read()
+                        raise LongshoreError(response)
+                    for frame in _frames(response.iter_lines()):
+                        if "id" in frame:
+                            headers["Last-Event-ID"] = frame["id"]
+                        if "retry" in frame:
+                            retry = int(frame["retry"]) / 1000
+                        yield frame
+                        if time.monotonic() >= limit:
+                            return
+            except LongshoreError as error:
+                if error.code < 500 and error.code != 429:
+                    raise
+            except httpx.TransportError:
+                pass  # The service restarts, or the connection was cut.
+            time.sleep(max(0.0, min(retry, limit - time.monotonic())))
 
     def download(self, dataset_id: str, kind: Literal["upload", "install"], to: str | os.PathLike[str]) -> None:
         """Writes the files of a dataset to one zip: those that were uploaded, or those that are installed."""
@@ -170,6 +220,17 @@ class Longshore:
             except BaseException:
                 part.unlink(missing_ok=True)
                 raise
+
+
+def _frames(lines: Iterator[str]) -> Iterator[dict[str, str]]:
+    frame: dict[str, str] = {}
+    for line in lines:
+        if line == "":
+            yield frame
+            frame = {}
+        elif not line.startswith(":"):
+            name, _, value = line.partition(": ")
+            frame[name] = value
 
 
 def outcome_of(status: models.StatusBlock) -> Outcome:

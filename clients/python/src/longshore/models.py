@@ -990,6 +990,37 @@ class AllDatasetsEntry(TypedDict):
     projectName: NotRequired[str]
 
 
+class DatasetEvent(TypedDict):
+    id: int
+    kind: Literal[
+        'accepted',
+        'import-ended',
+        'installed',
+        'failed',
+        'deleted',
+        'shared',
+        'access-requested',
+        'access-approved',
+        'access-denied',
+        'access-expiring',
+    ]
+    at: str
+    datasetId: DatasetId
+    owner: UserId
+    user: NotRequired[UserId]
+    step: NotRequired[Literal['upload', 'install', 'metadata']]
+    status: NotRequired[str]
+    installTarget: NotRequired[InstallTargetId]
+    messages: NotRequired[list[str]]
+
+
+class DatasetEventPage(TypedDict):
+    events: list[DatasetEvent]
+    upTo: int
+    more: bool
+    missed: bool
+
+
 class Publications(TypedDict, closed=True):
     value: list[PublicationInput] | None
 
