@@ -18,6 +18,8 @@ export interface CommandBlock {
 
 const README = 'README.md';
 const SERVICES = 'docs/services.md';
+const EVENTS = 'docs/events.md';
+const EVENTS_TEST = 'test/http/installer/events/event-routes.test.ts';
 const FIRST_PLUGIN = 'docs/first-plugin.md';
 const MIGRATING = 'docs/migrating.md';
 const CONFIGURE = 'docs/configure.md';
@@ -40,6 +42,8 @@ export const COMMAND_BLOCKS = {
     has: 'upload-offset',
     by: 'test/http/installer/uploads/resumable-page.test.ts',
   },
+  followEvents: { page: EVENTS, has: 'curl -N', by: EVENTS_TEST },
+  pageOfEvents: { page: EVENTS, has: 'after=$LAST', by: EVENTS_TEST },
   handler: { page: SERVICES, has: '/job/my-first', by: 'test/e2e/readme.test.ts' },
   report: { page: SERVICES, has: 'makeblastdb', by: 'test/stack/report-readme.test.ts' },
   access: { page: SERVICES, has: '/dataset-end-users', by: 'test/e2e/access.test.ts' },

@@ -1,9 +1,11 @@
+import { spawn } from 'node:child_process';
 import t, { type Test } from 'tap';
 import { request } from 'undici';
 import type { DatasetEventKind } from '../../../../engine/model/dataset-event.ts';
 import type { UserId } from '../../../../engine/model/ids.ts';
 import { FakeDatasetEvents } from '../../../fakes/fake-dataset-events.ts';
 import { cacheDatabase } from '../../../support/cache-database.ts';
+import { commandBlock, runCommands } from '../../../support/command-blocks.ts';
 import { newAddress, newUser } from '../../../support/dataset-samples.ts';
 import { type Frame, framesOf, take } from '../../../support/event-frames.ts';
 import { ADMIN_TOKEN, type AppOptions, installerApp } from '../installer-app.ts';
@@ -162,6 +164,16 @@ t.test('a script gets pages of JSON, which are as documented', async (t) => {
   await events.dropBefore(Number.MAX_SAFE_INTEGER, new AbortController().signal);
   t.match((await page(owner, `/events?after=${ids[0]}`)).body, { events: [], missed: true });
   t.match((await page(owner, '/events?after=0')).body, { events: [], missed: false });
+});
+
+t.test('the commands of docs/events.md show what they say', async (t) => {
+  const { app, owner, at, tell } = await setup(t);
+  const ids = [tell('accepted'), tell('installed')];
+  const env = { ...process.env, SERVER: app.url, TOKEN: owner, ID: at.dataset, LAST: String(ids[0]) };
+  t.match(JSON.parse(await runCommands(commandBlock('pageOfEvents'), { env })), { events: [{ id: ids[1] }] });
+  const curl = spawn('bash', ['-euc', `exec ${commandBlock('followEvents')}`], { env });
+  t.teardown(() => curl.kill());
+  t.match(await take(framesOf(curl.stdout), 3), [{ retry: String }, { event: 'accepted' }, { event: 'installed' }]);
 });
 
 t.test('HEAD has the headers of the stream, and ends', async (t) => {
