@@ -1,8 +1,10 @@
 // The configured dataset access service: its front end, and its background actors.
 
+import { copyAccessEvents } from '../../actors/daemons/access-events.ts';
 import { accessMailMetrics, sendAccessMails } from '../../actors/daemons/access-mail.ts';
 import { approveWaited } from '../../actors/daemons/site-grants.ts';
 import type { Configuration } from '../../config/configuration.ts';
+import { PostgresAccessEvents } from '../../engine/adapters/access/access-events.ts';
 import { PostgresAccessCatalogue } from '../../engine/adapters/access/catalogue.ts';
 import { PostgresEndUsers } from '../../engine/adapters/access/end-users.ts';
 import { PostgresAccessHistory } from '../../engine/adapters/access/history.ts';
@@ -47,7 +49,7 @@ interface AccessService {
 /** Undefined when it is not configured. */
 export async function accessService(
   configuration: Configuration,
-  core: Pick<Core, 'db' | 'accounts'>,
+  core: Pick<Core, 'db' | 'accounts' | 'datasetEvents'>,
   db: Postgres | undefined,
   auth: AuthSettings,
   parts: AccessParts,
@@ -145,6 +147,19 @@ export async function accessService(
     name: 'accessApproval',
     create: () => approveWaited({ approvals, periodMs, clock, log, metrics }),
   };
+  const events: ChildSpec = {
+    name: 'accessEvents',
+    create: () =>
+      copyAccessEvents({
+        accessEvents: new PostgresAccessEvents(db),
+        datasetEvents: core.datasetEvents,
+        ...{ clock, log, metrics },
+      }),
+  };
   const watched = [{ name: 'access-db', vital: true, probe: (until: AbortSignal) => db.probe(until) }, ...optional];
-  return { children: [...mails, ...(enabled ? [approval] : []), front.spec], watched, url: () => front.url() };
+  return {
+    children: [...mails, ...(enabled ? [approval] : []), events, front.spec],
+    watched,
+    url: () => front.url(),
+  };
 }

@@ -28,13 +28,15 @@ export type DatasetEventKind = (typeof DATASET_EVENT_KINDS)[number];
 
 export const DATASET_EVENT_STEPS = ['upload', 'install', 'metadata'] as const;
 
-/** Bounded: at most five messages of 300 characters. What owners may read: no paths or addresses of servers. */
+/** At most five messages of 300 characters. What owners may read: no paths or addresses of servers. */
 export interface DatasetEventDetail {
   readonly step?: (typeof DATASET_EVENT_STEPS)[number];
   /** Of the import, or of the step that failed, as in the dataset's status. */
   readonly status?: string;
   readonly target?: TargetId;
   readonly messages?: readonly string[];
+  /** When a grant that expires ends, as ISO 8601. */
+  readonly ends?: string;
 }
 
 export interface DatasetEvent {

@@ -118,3 +118,35 @@ export interface SiteGrants {
 
 /** For an installation without dataset access service: sites show nothing that was granted while there was one. */
 export const NO_GRANT_CHANGES: GrantChanges = { source: async () => 'none', after: async () => [] };
+
+// What is told of requests for users' datasets. A change writes its event in its own transaction. It waits until it is among
+// the events of the installer (dataset-events.ts).
+
+export const ACCESS_EVENT_KINDS = ['access-requested', 'access-approved', 'access-denied', 'access-expiring'] as const;
+export type AccessEventKind = (typeof ACCESS_EVENT_KINDS)[number];
+
+export interface AccessEvent {
+  readonly id: number;
+  /** Unique over all databases. */
+  readonly key: string;
+  readonly kind: AccessEventKind;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly dataset: DatasetId;
+  readonly owner: UserId;
+  /** Who asked for access. */
+  readonly requester: UserId;
+  /** Of the dataset, at most 100, besides its owner. */
+  readonly managers: readonly UserId[];
+  /** When a grant that expires ends. */
+  readonly ends?: Date;
+}
+
+export interface AccessEvents {
+  /** Queues `access-expiring` for grants that end within a week, or have less than half of their time left; each end once. */
+  queueExpiring(now: Date, signal: AbortSignal): Promise<void>;
+  /** The oldest that wait. */
+  queued(limit: number, signal: AbortSignal): Promise<readonly AccessEvent[]>;
+  /** Removes them, after they were copied. */
+  copied(events: readonly AccessEvent[], signal: AbortSignal): Promise<void>;
+}

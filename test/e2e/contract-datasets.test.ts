@@ -1,11 +1,13 @@
 // The contract of the installer on the running program: datasets from upload to deletion, as their owner and others see them.
 
 import t, { type Test } from 'tap';
+import { request } from 'undici';
 import { type Answer, details, idOf, type Part } from '../contract/client.ts';
 import { FIELD_ROWS } from '../contract/fields.ts';
 import type { RowId } from '../contract/installer.ts';
 import { ended } from '../contract/watch.ts';
 import { FRIEND, OWNER, STRANGER, TARGETS, world } from '../contract/world.ts';
+import { framesOf, take } from '../support/event-frames.ts';
 import { longshore } from '../support/longshore.ts';
 import { remoteServer } from '../support/remote-server.ts';
 
@@ -394,6 +396,34 @@ row('lifecycle/prune', async (t) => {
   await ended(dir, second);
   t.equal((await at.admin.get(`/admin/reports/datasets/${second}`)).status, 404);
   t.equal((await owner.get(`/datasets/${second}`)).status, 404);
+});
+
+row('ours/events', async (t) => {
+  const accepted = idOf(await owner.form([part(details()), GENES]));
+  await ended(dir, accepted);
+  const path = `/datasets/${accepted}/events`;
+  const { events } = (await owner.get(path)).body as { events: { id: number; kind: string }[] };
+  t.same(
+    events.map(({ kind }) => kind),
+    ['accepted', 'import-ended', 'installed'],
+  );
+  const [first, ...later] = events;
+  const after = (await owner.get(`${path}?after=${first?.id}&limit=1`)).body;
+  t.match(after, { events: later.slice(0, 1), more: true, missed: false });
+  const own = (await owner.get('/events?after=0&limit=1000')).body as { events: { datasetId: string }[] };
+  t.equal(own.events.filter(({ datasetId }) => datasetId === accepted).length, 3);
+  t.same((await friend.get(path)).status, 404);
+  t.same((await friend.get('/events?all=true')).status, 403);
+  const until = new AbortController();
+  const { body } = await request(`${at.endpoints.installer}${path}`, {
+    headers: {
+      ...{ authorization: `Bearer ${await at.token(OWNER)}`, accept: 'text/event-stream' },
+      'last-event-id': String(first?.id),
+    },
+    signal: until.signal,
+  });
+  t.match(await take(framesOf(body), 3), [{ retry: String }, ...later.map(({ id }) => ({ id: `${id}` }))]);
+  until.abort();
 });
 
 row('ours/resumable uploads', async (t) => {

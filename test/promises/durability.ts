@@ -43,6 +43,24 @@ export const DURABILITY: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'events-once',
+    promise: 'A stream of events has each event once and in order, whatever is killed while it is followed.',
+    heldBy: [
+      {
+        file: 'test/e2e/event-streams.test.ts',
+        test: 'each stream has each event once and in order, whatever is killed',
+      },
+      {
+        file: 'test/engine/adapters/datasets/dataset-events.test.ts',
+        test: 'an event that is committed late is not missed: it comes after those that were read before',
+      },
+      {
+        file: 'test/engine/adapters/datasets/dataset-events.test.ts',
+        test: 'a cache that is built anew tells nothing of the past, and then what is new',
+      },
+    ],
+  },
+  {
     id: 'refused-leaves-nothing',
     promise: 'An upload that is refused or cut off leaves no object, no row and no reserved quota.',
     heldBy: [

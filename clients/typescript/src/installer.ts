@@ -1423,6 +1423,11 @@ export interface components {
             /** @description Of the import, or of the step that failed */
             status?: string;
             installTarget?: components["schemas"]["InstallTargetId"];
+            /**
+             * Format: date-time
+             * @description When the access ends
+             */
+            ends?: string;
             /** @description At most five, of at most 300 characters */
             messages?: string[];
         };

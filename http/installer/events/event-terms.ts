@@ -20,6 +20,7 @@ export const DatasetEventOutput = Type.Named('DatasetEvent', {
   step: Type.Optional(Type.Enum([...DATASET_EVENT_STEPS], { description: 'What failed' })),
   status: Type.Optional(Type.String({ description: 'Of the import, or of the step that failed' })),
   installTarget: Type.Optional(InstallTargetIdOutput),
+  ends: Type.Optional(Type.String({ format: 'date-time', description: 'When the access ends' })),
   messages: Type.Optional(Type.Array(Type.String(), { description: 'At most five, of at most 300 characters' })),
 });
 export type DatasetEventOutput = Static<typeof DatasetEventOutput>;

@@ -1011,6 +1011,7 @@ class DatasetEvent(TypedDict):
     step: NotRequired[Literal['upload', 'install', 'metadata']]
     status: NotRequired[str]
     installTarget: NotRequired[InstallTargetId]
+    ends: NotRequired[str]
     messages: NotRequired[list[str]]
 
 
