@@ -173,7 +173,7 @@ type Parts = EventRoutesOptions & ConstructorParameters<typeof EventStream>[0] &
 async function tell(parts: Parts, context: RequestContext, asked: Asked): Promise<void> {
   const { datasetEvents } = parts;
   const { response, query, signal } = context;
-  response.setHeader('vary', 'accept, accept-encoding');
+  response.setHeader('vary', ['accept', response.getHeader('vary') ?? 'accept-encoding'].join(', '));
   const known = idOf(context);
   const isStream = wantsStream(context);
   const begin = isStream ? asked.begin : 'oldest';

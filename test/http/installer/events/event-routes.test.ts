@@ -3,11 +3,14 @@ import t, { type Test } from 'tap';
 import { request } from 'undici';
 import type { DatasetEventKind } from '../../../../engine/model/dataset-event.ts';
 import type { UserId } from '../../../../engine/model/ids.ts';
+import { systemClock } from '../../../../engine/runtime/time.ts';
 import { FakeDatasetEvents } from '../../../fakes/fake-dataset-events.ts';
 import { cacheDatabase } from '../../../support/cache-database.ts';
 import { commandBlock, runCommands } from '../../../support/command-blocks.ts';
 import { newAddress, newUser } from '../../../support/dataset-samples.ts';
 import { type Frame, framesOf, take } from '../../../support/event-frames.ts';
+import { httpApp } from '../../http-app.ts';
+import { verify } from '../../numbered-callers.ts';
 import { ADMIN_TOKEN, type AppOptions, installerApp } from '../installer-app.ts';
 import { responseFaults, schemaOf } from '../response-check.ts';
 import { imported } from '../stored-datasets.ts';
@@ -180,6 +183,18 @@ t.test('HEAD has the headers of the stream, and ends', async (t) => {
   const { app, owner } = await setup(t);
   const { status, headers, text } = await app.call(owner, 'HEAD', '/events', { headers: STREAM });
   t.same([status, headers.get('content-type'), text], [200, 'text/event-stream', '']);
+});
+
+t.test('streams do not hold up a server that stops', async (t) => {
+  const { app, owner } = await setup(t);
+  const { server, url } = await httpApp(t, app.routes, { auth: { verify }, url: { basePath: '' } });
+  const headers = { authorization: `Bearer ${owner}`, ...STREAM };
+  const { body } = await request(`${url}/events`, { headers });
+  const frames = framesOf(body);
+  await take(frames, 1);
+  // Far beyond the timeout of a test.
+  await server.stop(systemClock.now() + 3_600_000);
+  t.same(await frames.next(), { value: undefined, done: true });
 });
 
 t.test('streams of one caller and of all are bounded; a stream that ends makes room', async (t) => {
