@@ -8,6 +8,7 @@ import type { JobHistory } from '../../engine/ports/job-history.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { ResumableUploads, UploadBytes } from '../../engine/ports/resumable-uploads.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
+import type { WebhookDeliveries } from '../../engine/ports/webhooks.ts';
 import type { LiveSetting } from '../../engine/runtime/live-setting.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
@@ -123,4 +124,20 @@ export const historyRetention = ({
     },
     retentionMs: () => retentionMs.current,
     dropped: (entries) => parts.log.info({ entries }, 'old entries of the history and of events of datasets dropped'),
+  });
+
+/** How long deliveries of webhooks are listed after their end. */
+const DELIVERIES_MS = 7 * 24 * 3_600_000;
+
+interface WebhookRetentionOptions extends TimerParts {
+  readonly deliveries: Pick<WebhookDeliveries, 'dropBefore'>;
+}
+
+export const webhookRetention = ({ deliveries, ...parts }: WebhookRetentionOptions): Timer<number> =>
+  retention({
+    ...parts,
+    name: 'webhookRetention',
+    rows: deliveries,
+    retentionMs: () => DELIVERIES_MS,
+    dropped: (count) => parts.log.debug({ deliveries: count }, 'old deliveries of webhooks dropped'),
   });

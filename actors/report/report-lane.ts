@@ -1,17 +1,15 @@
 // Runs report jobs on an engine lane with their queue as its source. Logs the end of every job once, with its id.
 
 import { Lane } from '../../engine/jobs/lane.ts';
-import type { Completion, LaneSizes, LaneSource } from '../../engine/jobs/lane-options.ts';
-import type { Tenant } from '../../engine/model/ids.ts';
 import { traceIdOf } from '../../engine/model/traceparent.ts';
 import type { ReportClaim, ReportOutcome, ReportQueue } from '../../engine/ports/report-jobs.ts';
 import { aborted, kindOf } from '../../engine/runtime/failure.ts';
-import { fairShare } from '../../engine/runtime/fair-share.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import { ownerText } from '../../engine/runtime/owner-text.ts';
 import { afterFailure, type Random, RETRIES } from '../../engine/runtime/retry.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
+import { TenantSource } from '../jobs/tenant-source.ts';
 import { pausableSource } from '../pauses/paused-work.ts';
 import type { PausesInForce } from '../pauses/pauses-in-force.ts';
 import { oneLine, ReportFailure, withReason } from './formatter.ts';
@@ -40,7 +38,7 @@ const POLL_MS = 5_000;
 export function reportLane(options: ReportLaneOptions): ReportLane {
   const { queue, pauses, clock, log, metrics, queueSize, workerCount } = options;
   const isPaused = (): boolean => pauses?.find('lane', REPORT_LANE) !== undefined;
-  const source = new ReportSource({ queue, clock, claimant: () => lane });
+  const source = new TenantSource<ReportClaim, ReportOutcome>({ queue, clock, claimant: () => lane });
   const lane: ReportLane = new Lane<ReportClaim, ReportOutcome>({
     name: REPORT_LANE,
     ...{ clock, log, metrics, queueSize, workerCount },
@@ -117,57 +115,5 @@ export async function renewReports(
     if (!lane.held().some((one) => one.id === id && one.attempt === attempt)) continue;
     log.warn({ report: id, attempt }, 'lease of a running report lost');
     lane.abortJob(id, aborted(`lease of report ${id} lost`));
-  }
-}
-
-// The queue of report jobs as the source of a lane. Claims are fair between tenants (engine/runtime/fair-share.ts).
-
-interface ReportSourceOptions {
-  readonly queue: Pick<ReportQueue, 'completeAndFetch' | 'watch'>;
-  readonly clock: Clock;
-  /** The lane that claims. */
-  readonly claimant: () => { readonly sizes: LaneSizes; held(): readonly ReportClaim[] };
-}
-
-class ReportSource implements LaneSource<ReportClaim, ReportOutcome> {
-  readonly #options: ReportSourceOptions;
-  #wake: () => void = () => undefined;
-  #heldBack = false;
-
-  constructor(options: ReportSourceOptions) {
-    this.#options = options;
-  }
-
-  async completeAndFetch(
-    done: readonly Completion<ReportClaim, ReportOutcome>[],
-    room: number,
-    signal: AbortSignal,
-  ): Promise<readonly ReportClaim[]> {
-    const { queue, clock, claimant } = this.#options;
-    const { workers } = claimant().sizes;
-    const ended = new Set(done.map(({ job }) => job));
-    const held = claimant()
-      .held()
-      .flatMap((job) => (ended.has(job) ? [] : [job.tenant]));
-    const { limit, withheld } = fairShare<Tenant>({ workers, room, held });
-    // Set before the call: a job that ends during the call makes the next claim due.
-    if (room > 0) this.#heldBack = withheld.length > 0;
-    const completions = done.map(({ job, outcome }) => ({ claim: job, outcome }));
-    const claimed = await queue.completeAndFetch(completions, { limit, withheld }, new Date(clock.now()), signal);
-    if (limit > 0 && claimed.length >= limit) this.#wake();
-    return claimed;
-  }
-
-  watch(wake: () => void): () => void {
-    this.#wake = wake;
-    return this.#options.queue.watch(wake);
-  }
-
-  heldBack(): boolean {
-    return this.#heldBack;
-  }
-
-  skips(): boolean {
-    return this.#heldBack;
   }
 }

@@ -37,6 +37,7 @@ import { callingLocally, callsAtOnce, pluginHost, receivedFiles } from './plugin
 import { reportService } from './report-service.ts';
 import { storeData } from './store-reader.ts';
 import { dependencyWatch, diskWatch, writtenFolders } from './watch-dependencies.ts';
+import { webhookChildren } from './webhooks.ts';
 import { type ThreadData, workerThreads } from './worker-threads.ts';
 
 /** How long sites may show outdated grants. Without grants there is nothing to tell them. */
@@ -213,6 +214,7 @@ export async function compose(
         metrics,
         random: Math.random,
       }),
+      ...webhookChildren(installer, core, inForce, { clock, log, metrics }, scope),
       failedInstalls.spec(),
       {
         name: 'siteGrants',

@@ -94,6 +94,7 @@ export function installerFrontEnd(
           userMaxStorageBytes: restService.userMaxStorageSize,
           autoAcceptShares: restService.autoAcceptShares,
           retentionMs: daemons.pruner.retentionWindowMs,
+          webhooks: restService.webhooks,
           uploadsPerUser: containerCore.http.limits.uploadsPerUser,
           waitingPerUser: containerCore.http.limits.waitingPerUser,
           eventStreams: {

@@ -4,12 +4,13 @@ import type { LaneChannels } from '../../actors/events/event-router.ts';
 import type { UploadLimits } from '../../actors/lanes/upload-lane.ts';
 import type { PausableNames } from '../../actors/pauses/pauses-in-force.ts';
 import { REPORT_LANE } from '../../actors/report/report-lane.ts';
+import { WEBHOOK_LANE } from '../../actors/webhooks/webhook-lane.ts';
 import type { Configuration } from '../../config/configuration.ts';
 import { LANES } from '../../engine/model/event.ts';
 import type { LiveSettings } from './live-settings.ts';
 
 export const pausableNames = ({ installer, report }: Configuration): PausableNames => ({
-  lane: [...LANES, ...(report ? [REPORT_LANE] : [])],
+  lane: [...LANES, ...(report ? [REPORT_LANE] : []), ...(installer.restService.webhooks.enabled ? [WEBHOOK_LANE] : [])],
   plugin: Object.keys(installer.plugins),
   target: installer.installTargets.map(({ targetId }) => targetId),
 });

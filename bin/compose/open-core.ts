@@ -37,6 +37,7 @@ import { PostgresResumableUploads } from '../../engine/adapters/uploads/resumabl
 import { RoomWatch } from '../../engine/adapters/uploads/room-watch.ts';
 import { PostgresStoredBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import { PostgresUploads } from '../../engine/adapters/uploads/uploads-postgres.ts';
+import { PostgresWebhooks } from '../../engine/adapters/webhooks/webhooks-postgres.ts';
 import { type DataType, DataTypes } from '../../engine/model/data-types.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import type { SiteGrants } from '../../engine/ports/access-requests.ts';
@@ -87,6 +88,7 @@ export interface Core {
   readonly pauses: PostgresPauses;
   readonly problems: PostgresProblems;
   readonly cancels: PostgresJobCancels;
+  readonly webhooks: PostgresWebhooks;
   readonly leases: PostgresLeases;
   readonly events: EventLog;
   readonly changes: ChangeQueue;
@@ -188,6 +190,7 @@ export async function openCore(
     pauses: new PostgresPauses(db, instance),
     problems: new PostgresProblems(db),
     cancels: new PostgresJobCancels(db, instance),
+    webhooks: new PostgresWebhooks(db),
     leases: new PostgresLeases(db, instance),
     events,
     changes,

@@ -23,7 +23,7 @@ import {
   union,
 } from './field.ts';
 import { DIRECTORY_PATTERN, installTargets } from './install-targets.ts';
-import { lanes } from './lanes.ts';
+import { lanes, mailboxKeys } from './lanes.ts';
 import { archives, plugins } from './plugins.ts';
 
 export const S3_PORTS = { tls: 443, plain: 80 } as const;
@@ -129,6 +129,46 @@ const resumableUploads = filled(
   },
 );
 
+const webhooks = filled(
+  'Messages about events of datasets, posted to URLs that users give (docs/webhooks.md). Off by default, because they leave the installation.',
+  {
+    enabled: flag('Send them.', false),
+    allowHttp: flag('Accept URLs without TLS.', false),
+    allow: list(
+      'Address ranges that may be posted to, on any port, although they are loopback, private or reserved.',
+      formed<string>('cidr', 'One range.'),
+      { uniqueItems: true, default: [] },
+    ),
+    ports: list('Allowed ports of public addresses. Addresses in `allow` may use any port.', port('One port.'), {
+      minItems: 1,
+      uniqueItems: true,
+      default: [443, 8443],
+    }),
+    perUser: integer('Webhooks of one user, and of all administrators together; further ones get 429.', {
+      minimum: 1,
+      maximum: 100,
+      default: 10,
+    }),
+    connectTimeout: duration('For connecting.', '5s', { positive: true }),
+    timeout: duration('For one attempt, from connecting to the end of the answer.', '15s', { positive: true }),
+    retry: filled('How a message is retried that was not answered with a 2xx status.', {
+      attempts: integer('Maximum number of attempts, including the first.', {
+        minimum: 1,
+        maximum: 100,
+        default: 16,
+      }),
+      base: duration('Delay before the second attempt; it doubles with each attempt, with jitter.', '5s', {
+        positive: true,
+      }),
+      max: duration('Maximum delay.', '6h', { positive: true }),
+    }),
+    disableAfter: duration('A webhook to which nothing could be delivered for this long is disabled.', '3d', {
+      positive: true,
+    }),
+    lane: filled('Mailbox and workers of the lane.', mailboxKeys(16, 8)),
+  },
+);
+
 const restService = filled('The installer API.', {
   maxUploadSize: size('Maximum bytes of one upload request.', { minimum: 1_048_576, default: 1_073_741_824 }),
   userMaxStorageSize: size('Bytes of raw uploads per user.', { minimum: 1_073_741_824, default: 10_737_418_240 }),
@@ -136,6 +176,7 @@ const restService = filled('The installer API.', {
   enableFrameworkTrace: flag('Send response headers that trace how a request was handled.', false),
   urlUploads,
   resumableUploads,
+  webhooks,
   autoAcceptShares: flag('Treat a share offer as accepted until the recipient answers.', false),
 });
 

@@ -21,6 +21,7 @@ import type {
   ReconcilerControl,
 } from '../../engine/ports/process-control.ts';
 import type { StoredBytes } from '../../engine/ports/storage-room.ts';
+import type { WebhookDeliveries, Webhooks } from '../../engine/ports/webhooks.ts';
 import type { Route } from '../kernel/pipeline/route.ts';
 import { auditRoute } from './admin/audit.ts';
 import { jobCancelRoute } from './admin/cancel-job.ts';
@@ -66,6 +67,7 @@ import { resumableRoutes } from './uploads/resumable/resumable-routes.ts';
 import { reviseRoute } from './uploads/revise.ts';
 import { type IntakeOptions, type IntakeSettings, UploadIntake } from './uploads/upload-intake.ts';
 import { UploadSlots } from './uploads/upload-limits.ts';
+import { type WebhookSettings, webhookRoutes } from './webhooks/webhook-routes.ts';
 
 export interface InstallerSettings extends IntakeSettings, ResumableSettings, ServiceMetaSettings {
   /** Disabled ones too. */
@@ -75,6 +77,7 @@ export interface InstallerSettings extends IntakeSettings, ResumableSettings, Se
   /** How long a dataset stays marked deleted, in ms. */
   readonly retentionMs: number;
   readonly eventStreams: StreamLimits;
+  readonly webhooks: WebhookSettings;
 }
 
 export interface InstallerOptions
@@ -86,6 +89,7 @@ export interface InstallerOptions
   readonly store: Pick<ObjectStore, 'put' | 'get' | 'head' | 'list' | 'remove'>;
   /** The same without counting what is kept, for uploads, whose reservations count it. */
   readonly uncountedStore: IntakeOptions['store'];
+  readonly webhooks: Webhooks & Pick<WebhookDeliveries, 'page' | 'queueTest'>;
   /** Undefined for a store that cannot be held. */
   readonly storeHold: StoreHold | undefined;
   readonly kept: Pick<StoredBytes, 'usage'>;
@@ -147,6 +151,7 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
     ...eventRoutes(options),
     ...shareRoutes({ ...options, autoAcceptShares: options.settings.autoAcceptShares }),
     shareOffersRoute(options),
+    ...webhookRoutes(options, options.settings.webhooks),
     selfMetaRoute({ ...options, ...options.settings }),
     filesRoute(options),
     ...downloadRoutes(options),

@@ -16,6 +16,7 @@ import { PostgresProblems } from '../../engine/adapters/jobs/problems-postgres.t
 import { RemoteHttp } from '../../engine/adapters/remote/remote-http.ts';
 import { PostgresResumableUploads } from '../../engine/adapters/uploads/resumable-uploads-postgres.ts';
 import { PostgresStoredBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
+import { PostgresWebhooks } from '../../engine/adapters/webhooks/webhooks-postgres.ts';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import { NO_GRANTS } from '../../engine/ports/access-requests.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
@@ -87,6 +88,7 @@ async function serve(): Promise<string> {
     sites: [],
     datasetEvents: new PostgresDatasetEvents(db),
     eventMetrics: eventMetrics(new Metrics()),
+    webhooks: new PostgresWebhooks(db),
     accounts: new PostgresAccounts(db),
     grants: NO_GRANTS,
     audit: new PostgresAuditLog(db),
@@ -110,6 +112,7 @@ async function serve(): Promise<string> {
       retentionMs: 30 * 86_400_000,
       eventStreams: { perUser: 1, total: 1 },
       installTargets: INSTALL_TARGETS,
+      webhooks: { enabled: false, allowHttp: false, perUser: 1 },
       buildInfo: { name: 'longshore', version: '1.2.3', node: 'v26' },
       reconciler: () => ({ enabled: true, fullRunInterval: '6h', slimRunInterval: '5m', performDeletes: true }),
     },

@@ -233,4 +233,20 @@ export const DURABILITY: readonly PromiseRow[] = [
       },
     ],
   },
+  {
+    id: 'webhooks-at-least-once',
+    promise:
+      'Each event is sent to each webhook that it concerns, again with the same id if a receiver or we were away.',
+    heldBy: [
+      {
+        file: 'test/e2e/webhooks.test.ts',
+        test: 'what was being sent when the program was killed is sent again, with the same id',
+      },
+      { file: 'test/e2e/webhooks.test.ts', test: 'a receiver that was away gets what happened meanwhile' },
+      {
+        file: 'test/engine/adapters/webhooks/webhooks.test.ts',
+        test: 'each event becomes one delivery of each webhook that it concerns, whoever claims',
+      },
+    ],
+  },
 ];

@@ -140,6 +140,21 @@ export const INPUT: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'webhook-addresses',
+    promise: 'Messages of webhooks go to public addresses only, checked at each connection, and follow no redirect.',
+    heldBy: [
+      {
+        file: 'test/engine/adapters/remote/webhook-http.test.ts',
+        test: 'nothing is sent to an address that is not public, however it is written',
+      },
+      { file: 'test/engine/adapters/remote/webhook-http.test.ts', test: 'a redirect is not followed' },
+      {
+        file: 'test/e2e/webhooks.test.ts',
+        test: 'each receiver gets each event of its owner, signed, however it behaves',
+      },
+    ],
+  },
+  {
     id: 'fetch-url-private',
     promise: 'No message contains the query of a fetched URL, which may be a signature.',
     heldBy: [

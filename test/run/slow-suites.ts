@@ -127,6 +127,12 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     ],
   },
   {
+    name: 'webhooks',
+    run: e2e('webhooks'),
+    seconds: 40,
+    touchedBy: ['actors/webhooks/', 'engine/adapters/remote/', 'engine/adapters/webhooks/', 'http/installer/webhooks/'],
+  },
+  {
     name: 'memory',
     run: 'npm run --silent test:memory',
     seconds: 150,

@@ -52,7 +52,14 @@ export class Api {
 
   /** The status of a request with an optional JSON body. */
   async send(method: string, path: string, body?: object): Promise<number> {
-    const response = await fetch(this.#base + path, {
+    const response = await this.call(method, path, body);
+    await response.body?.cancel();
+    return response.status;
+  }
+
+  /** A request with an optional JSON body. */
+  call(method: string, path: string, body?: object): Promise<Response> {
+    return fetch(this.#base + path, {
       method,
       headers: {
         authorization: `Bearer ${this.#token}`,
@@ -60,8 +67,6 @@ export class Api {
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    await response.body?.cancel();
-    return response.status;
   }
 
   /** Uploads and returns the id. */

@@ -44,6 +44,11 @@ export const COMMAND_BLOCKS = {
   },
   followEvents: { page: EVENTS, has: 'curl -N', by: EVENTS_TEST },
   pageOfEvents: { page: EVENTS, has: 'after=$LAST', by: EVENTS_TEST },
+  webhooks: {
+    page: 'docs/webhooks.md',
+    has: '/webhooks',
+    by: 'test/http/installer/webhooks/webhooks.test.ts',
+  },
   handler: { page: SERVICES, has: '/job/my-first', by: 'test/e2e/readme.test.ts' },
   report: { page: SERVICES, has: 'makeblastdb', by: 'test/stack/report-readme.test.ts' },
   access: { page: SERVICES, has: '/dataset-end-users', by: 'test/e2e/access.test.ts' },

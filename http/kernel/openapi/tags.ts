@@ -23,6 +23,7 @@ const TAGS: readonly (Tag & { readonly paths: RegExp })[] = [
     description: 'Files that are sent in pieces, by the tus protocol, before a dataset is made of them',
     paths: /^\/uploads\b/,
   },
+  { name: 'Webhooks', description: 'Events of datasets, posted to a URL of the caller', paths: /^\/webhooks\b/ },
   { name: 'Account', description: 'The caller', paths: /^\/users\// },
   { name: 'Report jobs', description: 'Formatting of query results', paths: /^\/(jobs|statuses|link-guest)\b/ },
   {

@@ -59,6 +59,8 @@ const row = (strange: Verdict, known: readonly Verdict[]): Row =>
 const OPEN: Rule = { any: row('in', []) };
 const USERS: Rule = { any: row(401, [401, 403, 'in', 'in', 'in', 'in', 401]) };
 const UPLOADERS: Rule = { any: row(401, [401, 403, 404, 404, 404, 404, 401]) };
+const USERS_OR_ADMIN: Rule = { any: row(401, [403, 403, 'in', 'in', 'in', 'in', 'in']) };
+const SUBSCRIBERS: Rule = { any: row(401, [403, 403, 404, 404, 404, 404, 404]) };
 const USERS_AND_GUESTS: Rule = { any: row(401, [401, 'in', 'in', 'in', 'in', 'in', 401]) };
 const ADMINS = { any: row(401, [403, 401, 401, 401, 401, 401, 'in']) };
 const SEE_DETAILS: Rule = {
@@ -105,6 +107,15 @@ const TABLE: Readonly<Record<string, Rule>> = {
   continueResumableUpload: UPLOADERS,
   terminateResumableUpload: UPLOADERS,
   overrideResumableUpload: UPLOADERS,
+  listWebhooks: USERS_OR_ADMIN,
+  createWebhook: USERS_OR_ADMIN,
+  // Nobody has this webhook.
+  getWebhook: SUBSCRIBERS,
+  patchWebhook: SUBSCRIBERS,
+  deleteWebhook: SUBSCRIBERS,
+  rotateWebhookSecret: SUBSCRIBERS,
+  testWebhook: SUBSCRIBERS,
+  listWebhookDeliveries: SUBSCRIBERS,
   listCommunityDatasets: USERS_AND_GUESTS,
   createDataset: USERS,
   getDataset: SEE_DETAILS,
@@ -195,6 +206,8 @@ const SENT: Readonly<Record<string, (dataset: string) => Sent>> = {
   continueResumableUpload: () => ({ headers: { ...TUS, ...OFFSET_TYPE, 'upload-offset': '0' }, body: 'x' }),
   terminateResumableUpload: () => ({ headers: TUS }),
   overrideResumableUpload: () => ({ headers: { ...TUS, 'x-http-method-override': 'DELETE' } }),
+  createWebhook: () => json({ url: 'https://receiver.example/' }),
+  patchWebhook: () => json({}),
   reviseDataset: () => form({ origin: 'direct-upload', revisionNote: 'Measured again' }, 'dataPropertiesFile'),
   patchDataset: () => json({ summary: { value: 'Another summary' } }),
   putShareOffer: () => json({ action: 'grant' }),

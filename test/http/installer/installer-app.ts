@@ -19,6 +19,7 @@ import { CountedStore } from '../../../engine/adapters/uploads/counted-store.ts'
 import { PostgresResumableUploads } from '../../../engine/adapters/uploads/resumable-uploads-postgres.ts';
 import { PostgresStoredBytes } from '../../../engine/adapters/uploads/stored-bytes-postgres.ts';
 import { PostgresUploads } from '../../../engine/adapters/uploads/uploads-postgres.ts';
+import { PostgresWebhooks } from '../../../engine/adapters/webhooks/webhooks-postgres.ts';
 import { LANES } from '../../../engine/model/event.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
 import { NO_GRANTS } from '../../../engine/ports/access-requests.ts';
@@ -56,6 +57,7 @@ const settings: InstallerSettings = {
   retentionMs: 30 * 86_400_000,
   eventStreams: { perUser: 3, total: 10 },
   installTargets: INSTALL_TARGETS,
+  webhooks: { enabled: true, allowHttp: false, perUser: 3 },
   buildInfo: { name: 'longshore', version: '1.2.3', node: 'v26' },
   reconciler: () => ({ enabled: true, fullRunInterval: '6h', slimRunInterval: '5m', performDeletes: true }),
 };
@@ -177,6 +179,7 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     jobHistory: new PostgresJobHistory(db),
     pauses: new PostgresPauses(db, { listen: () => () => undefined }),
     cancels: new PostgresJobCancels(db, { id: 1, listen: () => () => undefined }),
+    webhooks: new PostgresWebhooks(db),
     pausable: PAUSABLE,
     history: new MetricsHistory(),
     failedInstalls: new FakeFailedInstalls(),

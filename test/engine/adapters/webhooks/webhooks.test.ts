@@ -1,0 +1,303 @@
+import { randomFillSync } from 'node:crypto';
+import t, { type Test } from 'tap';
+import { PostgresDatasetEvents } from '../../../../engine/adapters/datasets/dataset-events-postgres.ts';
+import { EventDeliveries } from '../../../../engine/adapters/webhooks/event-deliveries.ts';
+import { PostgresWebhookQueue } from '../../../../engine/adapters/webhooks/webhook-queue-postgres.ts';
+import { PostgresWebhooks } from '../../../../engine/adapters/webhooks/webhooks-postgres.ts';
+import type { DatasetEventKind } from '../../../../engine/model/dataset-event.ts';
+import type { DatasetId, Tenant, UserId } from '../../../../engine/model/ids.ts';
+import {
+  newWebhookId,
+  newWebhookSecret,
+  tenantOfWebhook,
+  type WebhookId,
+  type WebhookSecret,
+} from '../../../../engine/model/webhook.ts';
+import { eventBody, testBody } from '../../../../engine/model/webhook-message.ts';
+import type { Webhook, WebhookClaim, WebhookOutcome } from '../../../../engine/ports/webhooks.ts';
+import { eventView } from '../../../../http/installer/events/event-terms.ts';
+import { cacheDatabase } from '../../../support/cache-database.ts';
+import { livingProcess } from '../../../support/database.ts';
+import { newDataset, newUser } from '../../../support/dataset-samples.ts';
+
+const signal = new AbortController().signal;
+const db = await cacheDatabase(t);
+const events = new PostgresDatasetEvents(db);
+const webhooks = new PostgresWebhooks(db);
+const random = (bytes: Uint8Array<ArrayBuffer>) => randomFillSync(bytes);
+const BEGIN = Date.UTC(2026, 0, 1);
+const MINUTE = 60_000;
+const LEASE_MS = 600_000;
+let sources = 0;
+
+/** Two processes, an owner, and nothing from other tests. */
+async function setup(t: Test) {
+  await db.query('truncate webhook cascade');
+  const [one, two] = [await livingProcess(t, db), await livingProcess(t, db)];
+  const queueOf = (id: number) =>
+    new PostgresWebhookQueue(
+      db,
+      { id, connected: true, listen: () => () => undefined },
+      { events: new EventDeliveries(db, events, (event) => eventBody(event, eventView)), leaseMs: LEASE_MS },
+    );
+  const [queue, other] = [queueOf(one.instance), queueOf(two.instance)];
+  let nowMs = BEGIN;
+  const owner = newUser();
+  const now = (): Date => new Date(nowMs);
+  const create = async (more: Partial<Parameters<typeof webhooks.create>[0]> = {}): Promise<Webhook> => {
+    const secret = newWebhookSecret(random);
+    const made = { id: newWebhookId(random), owner, url: 'https://a.example/', kinds: [], secret, ...more };
+    const webhook = await webhooks.create(made, 100, now(), signal);
+    if (!webhook) throw new Error('too many');
+    return webhook;
+  };
+  const tell = async (kind: DatasetEventKind, of: UserId = owner, addressee?: UserId): Promise<DatasetId> => {
+    const dataset = newDataset();
+    const event = { kind, at: BEGIN, dataset, owner: of, detail: {}, source: `source ${sources++}` };
+    await events.copy([{ ...event, ...(addressee === undefined ? {} : { addressee }) }], signal);
+    return dataset;
+  };
+  /** Long enough after the last call that the journal is read. */
+  const claim = (limit = 100, by = queue, withheld: readonly Tenant[] = []) => {
+    nowMs += 1_000;
+    return by.completeAndFetch([], { limit, withheld }, now(), signal);
+  };
+  const end = (ended: WebhookClaim, outcome: WebhookOutcome, by = queue) =>
+    by.completeAndFetch([{ claim: ended, outcome }], { limit: 0 }, now(), signal);
+  const states = async ({ id }: Webhook) =>
+    (await webhooks.page(id, { limit: 100 }, signal)).map(({ state }) => state).toReversed();
+  return {
+    ...{ one, queue, other, owner, now, create, tell, claim, end, states },
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+    find: async ({ id }: Webhook) => webhooks.find(id, 'all', signal),
+    delivered: (): WebhookOutcome => ({ kind: 'delivered', at: now(), status: 200 }),
+    retry: (restMs = 0): WebhookOutcome => {
+      const [at, due, rest] = [now(), new Date(nowMs + MINUTE), new Date(nowMs + restMs)];
+      return { kind: 'retry', at, due, rest, status: 500, message: 'answered 500', countsAttempt: true };
+    },
+  };
+}
+
+const typesOf = (claims: readonly WebhookClaim[]): readonly unknown[] =>
+  claims.map(({ message }) => (JSON.parse(message.body) as { type: string }).type);
+const setsOf = (claims: readonly WebhookClaim[]): readonly unknown[] =>
+  claims.map(({ message }) => (JSON.parse(message.body) as { data: { datasetId: string } }).data.datasetId);
+
+t.test('each event becomes one delivery of each webhook that it concerns, whoever claims', async (t) => {
+  const { create, tell, claim, owner, other, states } = await setup(t);
+  await tell('accepted');
+  const own = await create();
+  const some = await create({ kinds: ['installed', 'failed'] });
+  const every = await create({ owner: undefined });
+  const stranger = newUser();
+  const [a, b] = [await tell('accepted'), await tell('installed')];
+  const c = await tell('installed', stranger);
+  const d = await tell('shared', stranger, owner);
+  await tell('access-requested', owner, stranger);
+  const claims = [...(await claim(2)), ...(await claim(100, other)), ...(await claim())];
+  const of = ({ id }: Webhook) => setsOf(claims.filter(({ webhook }) => webhook === id)).toSorted();
+  t.strictSame(of(own), [a, b, d].toSorted());
+  t.strictSame(of(some), [b]);
+  // Four at a time, of the five.
+  t.equal(of(every).length, 4);
+  t.ok(of(every).includes(c));
+  t.equal((await states(every)).length, 5);
+  const ids = claims.filter(({ message }) => setsOf(claims).includes(b) && message.body.includes(b));
+  t.equal(new Set(ids.map(({ message }) => message.id)).size, 1, 'one event has one id everywhere');
+});
+
+t.test('of many processes that read the same events, each event is delivered once', async (t) => {
+  const { create, tell, claim, other, states } = await setup(t);
+  const webhook = await create();
+  await Promise.all(Array.from({ length: 20 }, () => tell('installed')));
+  await Promise.all(Array.from({ length: 8 }, (_, i) => claim(1, i % 2 === 0 ? undefined : other)));
+  t.equal((await states(webhook)).length, 20);
+});
+
+t.test('what failed is due again later, with the same id and a signature for each secret', async (t) => {
+  const { create, tell, claim, end, pass, retry, delivered, find, now } = await setup(t);
+  const [first, next] = [newWebhookSecret(random), newWebhookSecret(random)];
+  const webhook = await create({ secret: first });
+  await tell('installed');
+  const [claimed] = await claim();
+  if (!claimed) throw new Error('nothing claimed');
+  t.match(claimed, { attempt: 1, failed: 0, failedInTurn: 0, secrets: [first], url: 'https://a.example/' });
+  t.strictSame(typesOf([claimed]), ['dataset.installed']);
+  await end(claimed, retry());
+  t.match(await find(webhook), { last: { delivered: false, status: 500, message: 'answered 500' } });
+  t.strictSame(await claim(), [], 'not due');
+  const change = { secret: { next, previousUntil: new Date(now().getTime() + 2 * MINUTE) } };
+  await webhooks.change(webhook.id, 'all', change, now(), signal);
+  pass(MINUTE);
+  const [again] = await claim();
+  if (!again) throw new Error('nothing claimed');
+  t.match(again, { attempt: 2, failed: 1, failedInTurn: 1, secrets: [next, first], message: claimed.message });
+  t.ok(again.failingSince);
+  await end(claimed, delivered());
+  t.match(await webhooks.page(webhook.id, { limit: 1 }, signal), [{ state: 'running' }], 'a late outcome is ignored');
+  await end(again, delivered());
+  const [listed] = await webhooks.page(webhook.id, { limit: 1 }, signal);
+  t.match(listed, { state: 'delivered', attempts: 1, status: 200, kind: 'installed', messageId: claimed.message.id });
+  t.match(await find(webhook), { last: { delivered: true, status: 200 } });
+  pass(2 * MINUTE);
+  await tell('installed');
+  t.match(await claim(), [{ secrets: [next], failedInTurn: 0, failingSince: undefined }]);
+});
+
+t.test('a webhook whose last attempt failed rests, then has one delivery at a time; others go on', async (t) => {
+  const { create, tell, claim, end, pass, retry, delivered } = await setup(t);
+  const failing = await create();
+  const sound = await create({ owner: undefined });
+  for (let i = 0; i < 6; i++) await tell('installed');
+  const of = (claims: readonly WebhookClaim[], { id }: Webhook) => claims.filter(({ webhook }) => webhook === id);
+  const first = await claim();
+  t.equal(of(first, failing).length, 4);
+  t.equal(of(first, sound).length, 4);
+  for (const one of of(first, failing)) await end(one, retry(MINUTE));
+  for (const one of of(first, sound)) await end(one, delivered());
+  const second = await claim();
+  t.equal(of(second, failing).length, 0, 'it rests');
+  t.equal(of(second, sound).length, 2);
+  pass(MINUTE);
+  const [probe, ...rest] = await claim();
+  t.match([probe?.webhook, rest], [failing.id, []]);
+  t.strictSame(await claim(), [], 'one at a time');
+  if (probe) await end(probe, delivered());
+  t.equal((await claim()).length, 4, 'it has come back');
+});
+
+t.test('webhooks take turns, and withheld owners wait', async (t) => {
+  const { create, tell, claim, owner } = await setup(t);
+  const [crowded, quiet] = [await create(), await create({ owner: newUser() })];
+  for (let i = 0; i < 5; i++) await tell('installed');
+  await tell('installed', quiet.owner);
+  t.strictSame((await claim(2)).map(({ webhook }) => webhook).toSorted(), [crowded.id, quiet.id].toSorted());
+  t.strictSame(await claim(9, undefined, [tenantOfWebhook(owner)]), []);
+  t.equal((await claim(9)).length, 3);
+});
+
+t.test('a delivery of a process that died, or that was held too long, is sent again', async (t) => {
+  const { create, tell, claim, end, other, one, delivered, states } = await setup(t);
+  const webhook = await create();
+  await tell('installed');
+  const [lost] = await claim();
+  t.strictSame(await claim(9, other), []);
+  await one.die();
+  const [again] = await claim(9, other);
+  if (!lost || !again) throw new Error('nothing claimed');
+  t.match(again, { number: lost.number, attempt: 2, failed: 0, message: lost.message });
+  await db.query("update webhook_delivery set lease_until = now() - interval '1 second'");
+  const [third] = await claim(9, other);
+  if (!third) throw new Error('nothing claimed');
+  t.equal(third.attempt, 3);
+  await end(again, delivered(), other);
+  t.strictSame(await states(webhook), ['running']);
+  await end(third, { kind: 'again' }, other);
+  t.strictSame(await states(webhook), ['queued']);
+});
+
+t.test('a webhook that is disabled gets nothing, also not what happened meanwhile', async (t) => {
+  const { create, tell, claim, end, now, states, find, delivered } = await setup(t);
+  const webhook = await create();
+  for (let i = 0; i < 6; i++) await tell('installed');
+  const [gone, running] = await claim();
+  if (!gone || !running) throw new Error('nothing claimed');
+  const over = { kind: 'undelivered', at: now(), rest: now(), status: 410, message: 'answered 410' } as const;
+  await end(gone, { ...over, disable: 'the receiver answered 410 Gone' });
+  t.match(await find(webhook), { state: 'disabled', reason: 'the receiver answered 410 Gone' });
+  t.strictSame((await states(webhook)).toSorted(), ['dead', 'dead', 'dead', 'running', 'running', 'running']);
+  await end(running, { ...over, kind: 'retry', due: now(), countsAttempt: true });
+  t.strictSame((await states(webhook)).filter((state) => state === 'dead').length, 4, 'it is not retried');
+  await tell('installed');
+  t.strictSame(await claim(), []);
+  const active = { state: { is: 'active' } } as const;
+  t.match(await webhooks.change(webhook.id, 'all', active, now(), signal), { state: 'active', reason: undefined });
+  const dataset = await tell('installed');
+  const claims = await claim();
+  t.strictSame(setsOf(claims), [dataset]);
+  if (claims[0]) await end(claims[0], delivered());
+  const off = { state: { is: 'disabled', reason: 'by its owner' } } as const;
+  t.match(await webhooks.change(webhook.id, 'all', off, now(), signal), { state: 'disabled', reason: 'by its owner' });
+});
+
+t.test('a webhook for which too much waits is disabled', async (t) => {
+  const { create, tell, claim, find, states } = await setup(t);
+  const webhook = await create();
+  await db.query(
+    `insert into webhook_delivery (webhook_id, message_id, position, kind, body, run_at, created)
+     select $1, n::text, n, 'installed', '{}', 'infinity', now() from generate_series(1, 10000) n`,
+    [webhook.id],
+  );
+  await tell('installed');
+  t.strictSame(await claim(), []);
+  t.match(await find(webhook), { state: 'disabled', reason: 'more than 10000 deliveries were waiting' });
+  t.ok((await states(webhook)).every((state) => state === 'dead'));
+});
+
+t.test('one test message at a time is sent', async (t) => {
+  const { create, claim, end, delivered, now } = await setup(t);
+  const { id } = await create();
+  const test = () => webhooks.queueTest(id, { id: 'msg_test_1', body: testBody(id, BEGIN) }, now(), signal);
+  t.equal(await test(), 'queued');
+  t.equal(await test(), 'waiting');
+  const [claimed] = await claim();
+  if (!claimed) throw new Error('nothing claimed');
+  t.match(claimed, { kind: 'webhook.test', message: { id: 'msg_test_1' } });
+  t.equal(await test(), 'waiting');
+  await end(claimed, delivered());
+  t.equal(await test(), 'queued');
+  await webhooks.change(id, 'all', { state: { is: 'disabled', reason: 'x' } }, now(), signal);
+  t.equal(await test(), 'disabled');
+});
+
+t.test('webhooks are seen by their owner and by administrators, in pages', async (t) => {
+  const { create, owner, now } = await setup(t);
+  const made = [await create(), await create(), await create()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const shared = await create({ owner: undefined });
+  const [stranger, ids] = [newUser(), (found: readonly Webhook[]) => found.map(({ id }) => id)];
+  const [first, second, third] = made;
+  if (!first || !second || !third) throw new Error('not made');
+  t.strictSame(await webhooks.list(owner, { limit: 2 }, signal), [first, second]);
+  t.strictSame(await webhooks.list(owner, { limit: 2, after: second.id }, signal), [third]);
+  t.strictSame(ids(await webhooks.list('all', { limit: 9 }, signal)), ids([...made, shared]).toSorted());
+  t.strictSame(await webhooks.list(stranger, { limit: 9 }, signal), []);
+  t.strictSame(await webhooks.find(first.id, owner, signal), first);
+  t.equal(await webhooks.find(first.id, stranger, signal), undefined);
+  t.equal(await webhooks.find(shared.id, owner, signal), undefined);
+  t.equal(await webhooks.change(first.id, stranger, { url: 'https://b.example/' }, now(), signal), undefined);
+  const change = { url: 'https://b.example/', kinds: ['failed'] };
+  t.strictSame(await webhooks.change(first.id, owner, change, now(), signal), { ...first, ...change });
+  t.equal(await webhooks.remove(first.id, stranger, signal), false);
+  t.equal(await webhooks.remove(first.id, owner, signal), true);
+  t.equal(await webhooks.remove(first.id, owner, signal), false);
+});
+
+t.test('an owner has no more webhooks than are allowed', async (t) => {
+  const { owner, now } = await setup(t);
+  const create = async (of: UserId | undefined): Promise<boolean> => {
+    const secret: WebhookSecret = newWebhookSecret(random);
+    const id: WebhookId = newWebhookId(random);
+    const made = { id, owner: of, url: 'https://a.example/', kinds: [], secret };
+    return (await webhooks.create(made, 2, now(), signal)) !== undefined;
+  };
+  for (const one of [owner, undefined]) {
+    t.strictSame([await create(one), await create(one), await create(one)], [true, true, false]);
+  }
+});
+
+t.test('deliveries are listed newest first, and dropped a while after their end', async (t) => {
+  const { create, tell, claim, end, delivered, now } = await setup(t);
+  const { id } = await create();
+  for (let i = 0; i < 3; i++) await tell('installed');
+  const [first] = await claim();
+  if (first) await end(first, delivered());
+  const page = await webhooks.page(id, { limit: 2 }, signal);
+  t.equal(page.length, 2);
+  const rest = await webhooks.page(id, { limit: 2, before: page[1]?.number ?? 0 }, signal);
+  t.match(rest, [{ state: 'delivered', due: undefined, ended: now() }]);
+  t.equal(await webhooks.dropBefore(now().getTime(), signal), 0);
+  t.equal(await webhooks.dropBefore(now().getTime() + 1, signal), 1);
+  t.equal((await webhooks.page(id, { limit: 9 }, signal)).length, 2);
+});
