@@ -1,4 +1,4 @@
-// How the mails of the dataset access service are delivered: by the configured mail server or, for `up`, as files.
+// How mails are delivered, those of the dataset access service and those about events: by the configured mail server or, for `up`, as files.
 
 import type { AccessMailOptions } from '../../actors/daemons/access-mail.ts';
 import type { Configuration } from '../../config/configuration.ts';
@@ -8,7 +8,7 @@ import { RETRIES } from '../../engine/runtime/retry.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
 import { verification } from './verification.ts';
 
-type MailDelivery = Pick<AccessMailOptions, 'mailer' | 'from' | 'replyTo' | 'retry'> & {
+export type MailDelivery = Pick<AccessMailOptions, 'mailer' | 'from' | 'replyTo' | 'retry'> & {
   /** Whether /health reports it. */
   readonly isServer: boolean;
 };

@@ -18,22 +18,21 @@ import { PostgresAddressBook } from '../../engine/adapters/datasets/accounts-pos
 import { PostgresUserDatasets, PostgresUserStudies } from '../../engine/adapters/datasets/user-studies-postgres.ts';
 import type { Postgres } from '../../engine/adapters/postgres/postgres.ts';
 import type { ChildSpec } from '../../engine/runtime/actor.ts';
-import type { Scope } from '../../engine/runtime/scope.ts';
 import { StudyIds } from '../../http/access/asked-dataset.ts';
 import { redeeming } from '../../http/access/people.ts';
 import { accessRoutes } from '../../http/access/routes.ts';
 import type { AuthSettings } from '../../http/kernel/auth/authenticate.ts';
 import type { HealthCheck } from '../../http/kernel/pipeline/ops.ts';
 import { VERSION } from '../cli/version.ts';
-import { mailDelivery } from './access-mail.ts';
+import type { MailDelivery } from './access-mail.ts';
 import { type FrontEndParts, frontEnd, threadsHere } from './front-end.ts';
 import type { LiveSettings } from './live-settings.ts';
 import type { Core } from './open-core.ts';
 import { roomCheck } from './watch-dependencies.ts';
 
 interface AccessParts extends FrontEndParts {
-  /** Where mails are stored when no mail server is configured; undefined = they wait. */
-  readonly mailDir?: string | undefined;
+  /** Undefined: there is no way to deliver, and mails wait. */
+  readonly delivery: MailDelivery | undefined;
   /** Its setting is defined where the service is configured. */
   readonly live: Pick<LiveSettings, 'approvalMs'>;
 }
@@ -53,18 +52,16 @@ export async function accessService(
   db: Postgres | undefined,
   auth: AuthSettings,
   parts: AccessParts,
-  scope: Scope,
 ): Promise<AccessService | undefined> {
   const { access, containerCore } = configuration;
   const periodMs = parts.live.approvalMs;
   if (!access || !periodMs || !db) return undefined;
-  const { clock, log, metrics } = parts;
+  const { clock, log, metrics, delivery } = parts;
 
   const endUsers = new PostgresEndUsers(db);
   const invitations = new PostgresAccessInvitations(db);
   const providers = new PostgresAccessProviders(db);
   const catalogue = new PostgresAccessCatalogue(db);
-  const delivery = await mailDelivery(configuration, parts.mailDir, scope);
   if (!delivery) log.warn('no mail server is configured: dataset access mails wait');
   const optional: readonly HealthCheck[] = delivery?.isServer
     ? [{ name: 'smtp', vital: false, probe: (until) => delivery.mailer.probe(until) }]

@@ -25,7 +25,9 @@ import type { Scope } from '../../engine/runtime/scope.ts';
 import type { ChildStatus } from '../../engine/runtime/supervisor.ts';
 import { AuditTrail } from '../../http/kernel/pipeline/audit-trail.ts';
 import { openAccess } from './access-database.ts';
+import { mailDelivery } from './access-mail.ts';
 import { accessService } from './access-service.ts';
+import { eventMailChildren } from './event-mails.ts';
 import { authSettings } from './front-end.ts';
 import { type Handler, handler } from './handler.ts';
 import { installerFrontEnd, partsCheck, pluginChecks, watchedDependencies } from './installer-front-end.ts';
@@ -162,6 +164,7 @@ export async function compose(
   const accessDb = await openAccess(configuration, log, scope, signal);
   const mail = accessDb && new PostgresServiceProblems(accessDb, MAIL_PROBLEMS);
   const secondChances = new SecondChance({ ...core, services: { report: reports?.problems, mail }, clock, log });
+  const delivery = await mailDelivery(configuration, parts.mailDir, scope);
   const api = await installerFrontEnd(
     configuration,
     core,
@@ -170,20 +173,18 @@ export async function compose(
     {
       ...{ breakers, daemons, failedInstalls, settings: parts.settings, intervals: parts.live.daemonIntervals },
       uploadExpiryMs: parts.live.uploadExpiryMs,
+      mailsAreSent: delivery !== undefined,
       ...{ pauses: inForce, pausable, history, secondChances },
     },
     [...pluginChecks(data.plugins, breakers), partsCheck(() => statuses())],
     auth,
     frontEndParts,
   );
-  const access = await accessService(
-    configuration,
-    core,
-    accessDb,
-    auth,
-    { ...frontEndParts, mailDir: parts.mailDir, live: parts.live },
-    scope,
-  );
+  const access = await accessService(configuration, core, accessDb, auth, {
+    ...frontEndParts,
+    delivery,
+    live: parts.live,
+  });
   return {
     children: [
       threads.spec,
@@ -215,6 +216,7 @@ export async function compose(
         random: Math.random,
       }),
       ...webhookChildren(installer, core, inForce, { clock, log, metrics }, scope),
+      ...eventMailChildren(delivery, core, { clock, log, metrics }),
       failedInstalls.spec(),
       {
         name: 'siteGrants',

@@ -41,6 +41,8 @@ interface InstallerActors {
   /** The current settings. */
   readonly intervals: LiveSetting<DaemonIntervals>;
   readonly uploadExpiryMs: LiveSetting<number>;
+  /** There is a way to send mails. */
+  readonly mailsAreSent: boolean;
 }
 
 export function installerFrontEnd(
@@ -95,6 +97,7 @@ export function installerFrontEnd(
           autoAcceptShares: restService.autoAcceptShares,
           retentionMs: daemons.pruner.retentionWindowMs,
           webhooks: restService.webhooks,
+          mailsAreSent: actors.mailsAreSent,
           uploadsPerUser: containerCore.http.limits.uploadsPerUser,
           waitingPerUser: containerCore.http.limits.waitingPerUser,
           eventStreams: {

@@ -23,6 +23,7 @@ import { PostgresJobHistory } from '../../engine/adapters/jobs/job-history-postg
 import { PostgresJobs } from '../../engine/adapters/jobs/jobs-postgres.ts';
 import { PostgresPauses } from '../../engine/adapters/jobs/pauses-postgres.ts';
 import { PostgresProblems } from '../../engine/adapters/jobs/problems-postgres.ts';
+import { PostgresEventMails } from '../../engine/adapters/mail/event-mails-postgres.ts';
 import { cacheMigrations, migrate } from '../../engine/adapters/migrations/migrations.ts';
 import { PostgresLeases } from '../../engine/adapters/postgres/leases-postgres.ts';
 import type { TargetDatabase } from '../../engine/adapters/postgres/located-postgres.ts';
@@ -89,6 +90,7 @@ export interface Core {
   readonly problems: PostgresProblems;
   readonly cancels: PostgresJobCancels;
   readonly webhooks: PostgresWebhooks;
+  readonly eventMails: PostgresEventMails;
   readonly leases: PostgresLeases;
   readonly events: EventLog;
   readonly changes: ChangeQueue;
@@ -191,6 +193,7 @@ export async function openCore(
     problems: new PostgresProblems(db),
     cancels: new PostgresJobCancels(db, instance),
     webhooks: new PostgresWebhooks(db),
+    eventMails: new PostgresEventMails(db, new PostgresDatasetEvents(db)),
     leases: new PostgresLeases(db, instance),
     events,
     changes,

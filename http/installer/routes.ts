@@ -7,6 +7,7 @@ import type { AuditLog } from '../../engine/ports/audit-log.ts';
 import type { DatasetEdits } from '../../engine/ports/dataset-edits.ts';
 import type { DatasetEvents } from '../../engine/ports/dataset-events.ts';
 import type { DatasetQueries, DatasetReports } from '../../engine/ports/dataset-queries.ts';
+import type { EventMailWishes } from '../../engine/ports/event-mails.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { JobCancels } from '../../engine/ports/job-cancels.ts';
 import type { JobHistory } from '../../engine/ports/job-history.ts';
@@ -51,6 +52,7 @@ import { type InstallTargetSettings, InstallTargets } from './install-targets.ts
 import { communityRoute, listRoute } from './listings.ts';
 import { DetailsCheck } from './metadata/details-check.ts';
 import { PatchCheck } from './metadata/patch-check.ts';
+import { notificationRoutes } from './notifications.ts';
 import { patchRoute } from './patch.ts';
 import { retryRoute } from './retry.ts';
 import {
@@ -78,6 +80,8 @@ export interface InstallerSettings extends IntakeSettings, ResumableSettings, Se
   readonly retentionMs: number;
   readonly eventStreams: StreamLimits;
   readonly webhooks: WebhookSettings;
+  /** There is a mail server. */
+  readonly mailsAreSent: boolean;
 }
 
 export interface InstallerOptions
@@ -90,6 +94,7 @@ export interface InstallerOptions
   /** The same without counting what is kept, for uploads, whose reservations count it. */
   readonly uncountedStore: IntakeOptions['store'];
   readonly webhooks: Webhooks & Pick<WebhookDeliveries, 'page' | 'queueTest'>;
+  readonly eventMails: EventMailWishes;
   /** Undefined for a store that cannot be held. */
   readonly storeHold: StoreHold | undefined;
   readonly kept: Pick<StoredBytes, 'usage'>;
@@ -152,6 +157,7 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
     ...shareRoutes({ ...options, autoAcceptShares: options.settings.autoAcceptShares }),
     shareOffersRoute(options),
     ...webhookRoutes(options, options.settings.webhooks),
+    ...notificationRoutes(options, options.settings.mailsAreSent),
     selfMetaRoute({ ...options, ...options.settings }),
     filesRoute(options),
     ...downloadRoutes(options),

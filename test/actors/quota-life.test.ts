@@ -13,6 +13,7 @@ import { PostgresJobCancels } from '../../engine/adapters/jobs/job-cancels-postg
 import { PostgresJobHistory } from '../../engine/adapters/jobs/job-history-postgres.ts';
 import { PostgresPauses } from '../../engine/adapters/jobs/pauses-postgres.ts';
 import { PostgresProblems } from '../../engine/adapters/jobs/problems-postgres.ts';
+import { PostgresEventMails } from '../../engine/adapters/mail/event-mails-postgres.ts';
 import { RemoteHttp } from '../../engine/adapters/remote/remote-http.ts';
 import { PostgresResumableUploads } from '../../engine/adapters/uploads/resumable-uploads-postgres.ts';
 import { PostgresStoredBytes } from '../../engine/adapters/uploads/stored-bytes-postgres.ts';
@@ -89,6 +90,7 @@ async function serve(): Promise<string> {
     datasetEvents: new PostgresDatasetEvents(db),
     eventMetrics: eventMetrics(new Metrics()),
     webhooks: new PostgresWebhooks(db),
+    eventMails: new PostgresEventMails(db, new PostgresDatasetEvents(db)),
     accounts: new PostgresAccounts(db),
     grants: NO_GRANTS,
     audit: new PostgresAuditLog(db),
@@ -113,6 +115,7 @@ async function serve(): Promise<string> {
       eventStreams: { perUser: 1, total: 1 },
       installTargets: INSTALL_TARGETS,
       webhooks: { enabled: false, allowHttp: false, perUser: 1 },
+      mailsAreSent: false,
       buildInfo: { name: 'longshore', version: '1.2.3', node: 'v26' },
       reconciler: () => ({ enabled: true, fullRunInterval: '6h', slimRunInterval: '5m', performDeletes: true }),
     },

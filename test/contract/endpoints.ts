@@ -119,6 +119,7 @@ export const ENDPOINT_ROWS = {
     'tus 1.0: created, continued, listed, terminated; then a dataset is made of them by uploadIds',
   'ours/events':
     'of a dataset, and of the caller; pages, or a stream that resumes after the last event that a client has',
+  'ours/notifications': 'about which events the caller gets mails: none at first, then the kinds that were asked for',
   'ours/webhooks':
     'created with a secret, listed, changed, tested, given a new secret, and removed; what was sent is listed',
   'ours/stored documents': 'vdi-meta.json and upload-error.json, the latter as upload-errors.json too',

@@ -1,4 +1,4 @@
-// The contract of webhooks on the running program. What is sent, and to whom, is in webhooks.test.ts.
+// The contract of webhooks, and of mails about events, on the running program. What is sent, and to whom, is in webhooks.test.ts.
 
 import { randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
@@ -41,4 +41,14 @@ row('ours/webhooks', async (t) => {
   t.match((await owner.get(path)).body, { reason: 'disabled by its owner' });
   t.equal((await owner.call('DELETE', path)).status, 204);
   t.equal((await owner.get(path)).status, 404);
+});
+
+row('ours/notifications', async (t) => {
+  const path = '/users/self/notifications';
+  t.strictSame((await owner.get(path)).body, { mail: [], mailsAreSent: true });
+  const mail = ['installed', 'failed'];
+  t.strictSame((await owner.send('PATCH', path, { mail })).body, { mail, mailsAreSent: true });
+  t.strictSame((await owner.get(path)).body, { mail, mailsAreSent: true });
+  t.strictSame((await friend.get(path)).body, { mail: [], mailsAreSent: true });
+  t.equal((await owner.send('PATCH', path, { mail: ['access-denied'] })).status, 422);
 });

@@ -33,6 +33,8 @@ const LISTS: Readonly<Record<string, 'pages of bounded bytes' | 'one record' | '
   reportDataset: 'one record',
   getReportJob: 'one record',
   getWebhook: 'one record',
+  getNotifications: 'one record',
+  patchNotifications: 'one record',
   patchWebhook: 'one record',
   getJobStatus: 'one record',
   installData: 'one record',

@@ -25,12 +25,17 @@ export interface FreshEvents {
 export class EventReader {
   readonly #db: Pick<Postgres, 'query'>;
   readonly #events: Pick<DatasetEvents, 'page'>;
-  readonly #name: 'webhooks';
+  readonly #name: 'webhooks' | 'mails';
   readonly #since: string;
   #nextMs = 0;
 
   /** @param since SQL: the smallest position that is of interest to anybody; null = nobody is interested */
-  constructor(db: Pick<Postgres, 'query'>, events: Pick<DatasetEvents, 'page'>, name: 'webhooks', since: string) {
+  constructor(
+    db: Pick<Postgres, 'query'>,
+    events: Pick<DatasetEvents, 'page'>,
+    name: 'webhooks' | 'mails',
+    since: string,
+  ) {
     this.#db = db;
     this.#events = events;
     this.#name = name;

@@ -107,6 +107,8 @@ const TABLE: Readonly<Record<string, Rule>> = {
   continueResumableUpload: UPLOADERS,
   terminateResumableUpload: UPLOADERS,
   overrideResumableUpload: UPLOADERS,
+  getNotifications: USERS,
+  patchNotifications: USERS,
   listWebhooks: USERS_OR_ADMIN,
   createWebhook: USERS_OR_ADMIN,
   // Nobody has this webhook.
@@ -208,6 +210,7 @@ const SENT: Readonly<Record<string, (dataset: string) => Sent>> = {
   overrideResumableUpload: () => ({ headers: { ...TUS, 'x-http-method-override': 'DELETE' } }),
   createWebhook: () => json({ url: 'https://receiver.example/' }),
   patchWebhook: () => json({}),
+  patchNotifications: () => json({}),
   reviseDataset: () => form({ origin: 'direct-upload', revisionNote: 'Measured again' }, 'dataPropertiesFile'),
   patchDataset: () => json({ summary: { value: 'Another summary' } }),
   putShareOffer: () => json({ action: 'grant' }),

@@ -14,6 +14,7 @@ import { PostgresJobCancels } from '../../../engine/adapters/jobs/job-cancels-po
 import { PostgresJobHistory } from '../../../engine/adapters/jobs/job-history-postgres.ts';
 import { PostgresPauses } from '../../../engine/adapters/jobs/pauses-postgres.ts';
 import { PostgresProblems } from '../../../engine/adapters/jobs/problems-postgres.ts';
+import { PostgresEventMails } from '../../../engine/adapters/mail/event-mails-postgres.ts';
 import type { Postgres } from '../../../engine/adapters/postgres/postgres.ts';
 import { CountedStore } from '../../../engine/adapters/uploads/counted-store.ts';
 import { PostgresResumableUploads } from '../../../engine/adapters/uploads/resumable-uploads-postgres.ts';
@@ -58,6 +59,7 @@ const settings: InstallerSettings = {
   eventStreams: { perUser: 3, total: 10 },
   installTargets: INSTALL_TARGETS,
   webhooks: { enabled: true, allowHttp: false, perUser: 3 },
+  mailsAreSent: true,
   buildInfo: { name: 'longshore', version: '1.2.3', node: 'v26' },
   reconciler: () => ({ enabled: true, fullRunInterval: '6h', slimRunInterval: '5m', performDeletes: true }),
 };
@@ -180,6 +182,7 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     pauses: new PostgresPauses(db, { listen: () => () => undefined }),
     cancels: new PostgresJobCancels(db, { id: 1, listen: () => () => undefined }),
     webhooks: new PostgresWebhooks(db),
+    eventMails: new PostgresEventMails(db, new PostgresDatasetEvents(db)),
     pausable: PAUSABLE,
     history: new MetricsHistory(),
     failedInstalls: new FakeFailedInstalls(),

@@ -1,12 +1,13 @@
--- Webhooks and their deliveries (ports/webhooks.ts). Times come from the service's clock, except leases.
+-- Who is told of events of datasets by a message: receivers of webhooks (ports/webhooks.ts), and users who want mails
+-- (ports/event-mails.ts). Times come from the service's clock, except leases.
 
--- How far the journal of events was read. What is made of an event is written in the transaction that moves the place, so
--- nothing is made twice.
+-- How far each of the two has read the journal of events. What it makes of an event is written in the transaction that moves
+-- its place, so nothing is made twice.
 create table event_reader (
   name text primary key,
   position bigint not null
 );
-insert into event_reader (name, position) values ('webhooks', 0);
+insert into event_reader (name, position) values ('webhooks', 0), ('mails', 0);
 
 -- Each event that concerns a subscription becomes one delivery. Secrets are stored as they are, because messages are signed
 -- with them.
@@ -68,3 +69,28 @@ create index webhook_delivery_page on webhook_delivery (webhook_id, number);
 create index webhook_delivery_queued on webhook_delivery (webhook_id, run_at, number) where state = 'queued';
 create index webhook_delivery_running on webhook_delivery (webhook_id) where state = 'running';
 create index webhook_delivery_ended on webhook_delivery (ended_at) where ended_at is not null;
+
+-- Users who want mails about events, and of which kinds.
+create table event_mail (
+  user_id numeric(19) primary key check (user_id > 0),
+  kinds text[] not null check (kinds <> '{}'),
+  -- Position of the last event that the user is not told of.
+  since bigint not null,
+  -- When the next mail, or the next attempt, is due; null = there is nothing to tell.
+  due timestamptz,
+  attempts integer not null default 0,
+  sent_at timestamptz,
+  failure text
+) with (fillfactor = 70);
+create index event_mail_due on event_mail (due) where due is not null;
+
+-- What the next mail tells.
+create table event_mail_item (
+  user_id numeric(19) not null references event_mail on delete cascade,
+  position bigint not null,
+  at timestamptz not null,
+  kind text not null,
+  dataset_id text collate "C" not null,
+  detail jsonb not null,
+  primary key (user_id, position)
+);
