@@ -124,7 +124,8 @@ export interface Catalog {
   write(dataset: DatasetId, lease: Lease, changes: readonly CatalogChange[], signal: AbortSignal): Promise<void>;
   attempts(dataset: DatasetId, signal: AbortSignal): Promise<readonly InstallAttempt[]>;
   /**
-   * Removes the dataset and everything about it except its job rows; does nothing when it does not exist. Fenced like `write`.
+   * Removes the dataset and everything about it except its job rows and events; does nothing when it does not exist. Fenced
+   * like `write`.
    */
   remove(dataset: DatasetId, lease: Lease, signal: AbortSignal): Promise<void>;
 }

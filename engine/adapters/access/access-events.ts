@@ -47,6 +47,7 @@ export class PostgresAccessEvents implements AccessEvents {
 
   async queueExpiring(now: Date, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
+    await this.#db.query('delete from told_expiry where ends <= $1', [now]);
     await this.#db.query(QUEUE_EXPIRING, [now]);
   }
 

@@ -15,9 +15,9 @@ create table event_outbox (
   ends timestamptz
 );
 
--- Ends of grants that were told. A grant that is extended has another end.
+-- Ends of grants that were told, until they are over. A grant that is extended has another end.
 create table told_expiry (
-  end_user_id bigint primary key references end_user on delete cascade,
+  end_user_id bigint primary key,
   ends timestamptz not null
 );
 

@@ -188,7 +188,7 @@ t.test('the row version grows with metadata and state, not with statuses', async
   t.equal(await version(), 3);
 });
 
-t.test('removing a dataset leaves no row with its id but the lease and the jobs', async (t) => {
+t.test('removing a dataset leaves no row with its id but the lease, the jobs and the events', async (t) => {
   const { at, lease } = await registered(t, { publications: [{ identifier: '1', type: 'pmid', isPrimary: true }] });
   const version = { modified: new Date(0), etag: 'e' };
   await catalog.write(
@@ -228,6 +228,7 @@ t.test('removing a dataset leaves no row with its id but the lease and the jobs'
   };
   t.strictSame(await withRows(), [
     'dataset',
+    'dataset_event',
     'dataset_file',
     'dataset_publication',
     'dataset_share',
@@ -240,5 +241,5 @@ t.test('removing a dataset leaves no row with its id but the lease and the jobs'
     'upload',
   ]);
   await catalog.remove(at.dataset, lease, signal);
-  t.strictSame(await withRows(), ['job', 'lease']);
+  t.strictSame(await withRows(), ['dataset_event', 'job', 'lease']);
 });
