@@ -1,9 +1,10 @@
-// What is removed from time to time: uploads whose process crashed, old weeks of the audit trail, and old history and events of
-// datasets.
+// What is removed from time to time: uploads whose process crashed, old weeks of the audit trail, old history and events of
+// datasets, and expired idempotency keys.
 
 import { datasetPrefix } from '../../engine/model/object-key.ts';
 import type { AuditLog } from '../../engine/ports/audit-log.ts';
 import type { DatasetEvents } from '../../engine/ports/dataset-events.ts';
+import type { IdempotencyKeys } from '../../engine/ports/idempotency-keys.ts';
 import type { JobHistory } from '../../engine/ports/job-history.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { ResumableUploads, UploadBytes } from '../../engine/ports/resumable-uploads.ts';
@@ -140,4 +141,25 @@ export const webhookRetention = ({ deliveries, ...parts }: WebhookRetentionOptio
     rows: deliveries,
     retentionMs: () => DELIVERIES_MS,
     dropped: (count) => parts.log.debug({ deliveries: count }, 'old deliveries of webhooks dropped'),
+  });
+
+interface KeyRetentionOptions extends TimerParts {
+  /** Of all services of this process. */
+  readonly keys: readonly Pick<IdempotencyKeys, 'dropExpired'>[];
+}
+
+/** Keys that have expired count for nobody, so they may stay for a while. */
+export const keyRetention = ({ keys, ...parts }: KeyRetentionOptions): Timer<number> =>
+  retention({
+    ...parts,
+    name: 'keyRetention',
+    rows: {
+      dropBefore: async (at, signal) => {
+        let sum = 0;
+        for (const one of keys) sum += await one.dropExpired(at, signal);
+        return sum;
+      },
+    },
+    retentionMs: () => 0,
+    dropped: (count) => parts.log.info({ keys: count }, 'expired idempotency keys dropped'),
   });

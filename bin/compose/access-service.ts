@@ -16,6 +16,7 @@ import { PostgresEnteredDatasets, PostgresGrants } from '../../engine/adapters/a
 import { WaitingApprovals } from '../../engine/adapters/access/waiting-approvals.ts';
 import { PostgresAddressBook } from '../../engine/adapters/datasets/accounts-postgres.ts';
 import { PostgresUserDatasets, PostgresUserStudies } from '../../engine/adapters/datasets/user-studies-postgres.ts';
+import { PostgresIdempotencyKeys } from '../../engine/adapters/idempotency/idempotency-keys-postgres.ts';
 import type { Postgres } from '../../engine/adapters/postgres/postgres.ts';
 import type { ChildSpec } from '../../engine/runtime/actor.ts';
 import { StudyIds } from '../../http/access/asked-dataset.ts';
@@ -83,6 +84,7 @@ export async function accessService(
       // Its own routes include /health.
       checks: [],
       databases: [db, core.db],
+      keys: new PostgresIdempotencyKeys(db),
       routes: accessRoutes({
         roles: new PostgresAccessRoles(db),
         staff: new PostgresAccessStaff(db),

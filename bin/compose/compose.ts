@@ -6,7 +6,7 @@ import { ClearFailed } from '../../actors/daemons/clear-failed.ts';
 import { Daemons } from '../../actors/daemons/daemons.ts';
 import { SecondChance } from '../../actors/daemons/second-chance.ts';
 import { tellSites } from '../../actors/daemons/site-grants.ts';
-import { auditRetention, historyRetention } from '../../actors/daemons/sweeps.ts';
+import { auditRetention, historyRetention, keyRetention } from '../../actors/daemons/sweeps.ts';
 import { datasetMetrics } from '../../actors/jobs/queue-metrics.ts';
 import { Scratch } from '../../actors/jobs/scratch.ts';
 import { PausesInForce } from '../../actors/pauses/pauses-in-force.ts';
@@ -15,6 +15,7 @@ import { PluginBreakers } from '../../actors/plugins/plugin-breakers.ts';
 import { topology } from '../../actors/topology.ts';
 import type { Configuration } from '../../config/configuration.ts';
 import { PostgresGrantChanges, PostgresGrants } from '../../engine/adapters/access/user-datasets.ts';
+import { PostgresIdempotencyKeys } from '../../engine/adapters/idempotency/idempotency-keys-postgres.ts';
 import { MAIL_PROBLEMS, PostgresServiceProblems } from '../../engine/adapters/jobs/service-problems-postgres.ts';
 import { DiskFloor } from '../../engine/adapters/uploads/disk-floor.ts';
 import { NO_GRANT_CHANGES, NO_GRANTS } from '../../engine/ports/access-requests.ts';
@@ -241,6 +242,16 @@ export async function compose(
             history: core.jobHistory,
             datasetEvents: core.datasetEvents,
             retentionMs: parts.live.historyRetentionMs,
+            ...parts,
+          }),
+      },
+      {
+        name: 'keyRetention',
+        create: () =>
+          keyRetention({
+            keys: [core.keys, accessDb && new PostgresIdempotencyKeys(accessDb), reports?.keys].filter(
+              (one) => one !== undefined,
+            ),
             ...parts,
           }),
       },

@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Configuration } from '../../config/configuration.ts';
 import type { Accounts } from '../../engine/ports/access-people.ts';
+import type { IdempotencyKeys } from '../../engine/ports/idempotency-keys.ts';
 import type { Pause } from '../../engine/ports/pauses.ts';
 import type { DiskRoom } from '../../engine/ports/storage-room.ts';
 import type { ChildSpec } from '../../engine/runtime/actor.ts';
@@ -55,6 +56,8 @@ interface FrontEndOptions {
   /** Those without which no request can be served, for /ready; default none. */
   readonly databases?: readonly Database[];
   readonly auth: AuthSettings;
+  /** Of the service; required if one of its routes takes keys. */
+  readonly keys?: IdempotencyKeys;
   /** What operators have paused, for /health. */
   readonly paused?: () => readonly Pause[];
 }
@@ -103,6 +106,7 @@ export async function frontEnd(
       ...{
         url: { isProxy, basePath },
         room: parts.room,
+        keys: options.keys,
         rateLimits: http.rateLimit,
         tls: tls !== undefined,
         subDomains: http.tls?.includeSubDomains,

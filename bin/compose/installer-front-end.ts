@@ -67,6 +67,7 @@ export function installerFrontEnd(
       auth,
       checks: [...healthChecks(core), ...others],
       databases: [core.db],
+      keys: core.keys,
       paused: () => actors.pauses.all,
       routes: installerRoutes({
         ...core,

@@ -17,6 +17,7 @@ import { PostgresDatasetEdits } from '../../engine/adapters/datasets/dataset-edi
 import { PostgresDatasetEvents } from '../../engine/adapters/datasets/dataset-events-postgres.ts';
 import { PostgresDatasetQueries } from '../../engine/adapters/datasets/dataset-queries-postgres.ts';
 import { PostgresDatasetReports } from '../../engine/adapters/datasets/dataset-reports-postgres.ts';
+import { PostgresIdempotencyKeys } from '../../engine/adapters/idempotency/idempotency-keys-postgres.ts';
 import { PostgresJobAdmin } from '../../engine/adapters/jobs/job-admin-postgres.ts';
 import { PostgresJobCancels } from '../../engine/adapters/jobs/job-cancels-postgres.ts';
 import { PostgresJobHistory } from '../../engine/adapters/jobs/job-history-postgres.ts';
@@ -81,6 +82,7 @@ export interface Core {
   readonly index: PostgresDatasetIndex;
   readonly slimPasses: PostgresSlimPasses;
   readonly uploads: PostgresUploads;
+  readonly keys: PostgresIdempotencyKeys;
   readonly resumable: ResumableUploads;
   readonly uploadBytes: UploadBytes;
   readonly jobs: PostgresJobs;
@@ -184,6 +186,7 @@ export async function openCore(
     index: new PostgresDatasetIndex(db),
     slimPasses: new PostgresSlimPasses(db),
     uploads: new PostgresUploads(db, { instance: instance.id }),
+    keys: new PostgresIdempotencyKeys(db),
     resumable: new PostgresResumableUploads(db, instance.id),
     uploadBytes,
     jobs: new PostgresJobs(db, instance, clock),

@@ -10,6 +10,7 @@ import { sweepReports } from '../../actors/report/report-sweep.ts';
 import type { Configuration } from '../../config/configuration.ts';
 import { BlastDatabaseFiles } from '../../engine/adapters/blast/blast-database.ts';
 import { QueryJobsDirectory } from '../../engine/adapters/blast/query-jobs-directory.ts';
+import { PostgresIdempotencyKeys } from '../../engine/adapters/idempotency/idempotency-keys-postgres.ts';
 import { PostgresServiceProblems, REPORT_PROBLEMS } from '../../engine/adapters/jobs/service-problems-postgres.ts';
 import { Postgres } from '../../engine/adapters/postgres/postgres.ts';
 import { PostgresInstance } from '../../engine/adapters/postgres/postgres-instance.ts';
@@ -18,6 +19,7 @@ import { PostgresReportJobs } from '../../engine/adapters/report/jobs.ts';
 import { PostgresReportExpiry, PostgresReportQueue } from '../../engine/adapters/report/queue.ts';
 import { ChildProcessRunner } from '../../engine/adapters/scripts/child-process.ts';
 import { endLeftoverScripts } from '../../engine/adapters/scripts/child-process-records.ts';
+import type { IdempotencyKeys } from '../../engine/ports/idempotency-keys.ts';
 import type { ServiceProblems } from '../../engine/ports/problems.ts';
 import type { ChildSpec } from '../../engine/runtime/actor.ts';
 import { defect } from '../../engine/runtime/failure.ts';
@@ -52,6 +54,7 @@ interface ReportService {
   /** Its dependencies, besides the cache database and the object store. */
   readonly watched: readonly HealthCheck[];
   readonly problems: ServiceProblems;
+  readonly keys: IdempotencyKeys;
   url(): string;
 }
 
@@ -101,6 +104,7 @@ export async function reportService(
   );
   const queue = new PostgresReportQueue(db, instance);
   const expiry = new PostgresReportExpiry(db);
+  const keys = new PostgresIdempotencyKeys(db);
 
   const path = env.PATH ?? '';
   const limits = {
@@ -138,6 +142,7 @@ export async function reportService(
       // Its own routes include /health.
       checks: [],
       databases: [db],
+      keys,
       routes: reportRoutes({
         jobs: new PostgresReportJobs(db),
         collections: new PostgresReportCollections(db),
@@ -166,6 +171,7 @@ export async function reportService(
   const common = { clock, log, metrics };
   return {
     problems: new PostgresServiceProblems(db, REPORT_PROBLEMS),
+    keys,
     children: [
       {
         name: 'reportLane',

@@ -2,11 +2,17 @@
 
 import type { CuratedId, SettledTerms } from '../model/access-request.ts';
 import type { UserId } from '../model/ids.ts';
+import type { KeyedAnswer } from './idempotency-keys.ts';
 
 /** Who changes something, and when. `0` is the service itself or its administrator. */
 export interface Cause {
   readonly user: UserId | '0';
   readonly at: Date;
+  /**
+   * For the key of a request that creates something: the answer, given the new id, or true where there is none. The transaction
+   * that creates stores it as well. Absent = the request has no key.
+   */
+  readonly keyed?: (created: number | true) => KeyedAnswer;
 }
 
 export interface Roles {

@@ -8,6 +8,7 @@
 // When an upload is used or gone, its bytes are removed first, then its row.
 
 import type { UploadId, UserId } from '../model/ids.ts';
+import type { KeyedAnswer } from './idempotency-keys.ts';
 
 export interface NewResumableUpload {
   readonly id: UploadId;
@@ -52,11 +53,16 @@ export interface ResumableBounds {
   readonly uploads: number;
 }
 
+export interface ResumableCreation extends ResumableBounds {
+  /** The answer that the same statement stores for the key of the request. Absent = it has none. */
+  readonly keyed?: KeyedAnswer | undefined;
+}
+
 export interface ResumableUploads {
   /** Concurrent calls can exceed the number of uploads by their own number, but never the quota. */
   create(
     upload: NewResumableUpload,
-    bounds: ResumableBounds,
+    creation: ResumableCreation,
     signal: AbortSignal,
   ): Promise<'created' | 'over quota' | 'too many uploads'>;
   /** An open upload of the owner, even if it has expired; otherwise undefined. */

@@ -12,6 +12,7 @@ import type { DatasetMetadata, FileEntry } from '../model/metadata.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
 import type { Traceparent } from '../model/traceparent.ts';
 import type { DatasetRecord, ObjectVersion } from './catalog.ts';
+import type { KeyedAnswer } from './idempotency-keys.ts';
 import type { Lease } from './jobs.ts';
 
 /** What was received: data files under raw/, or a URL to fetch. */
@@ -40,6 +41,8 @@ export interface AcceptedUpload extends DatasetAddress {
    */
   readonly taken?: readonly UploadId[];
   readonly eventId: number;
+  /** The answer that the same transaction stores for the key of the request. Absent = it has none. */
+  readonly keyed?: KeyedAnswer | undefined;
   /** Of the request that uploaded the dataset, for the jobs that follow. */
   readonly traceparent?: Traceparent;
 }

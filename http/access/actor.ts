@@ -7,6 +7,7 @@ import type { AccessRoles, Cause, Roles } from '../../engine/ports/access-people
 import type { Clock } from '../../engine/runtime/time.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { forbidden } from '../kernel/pipeline/errors.ts';
+import type { Created, KeyedRequest } from '../kernel/pipeline/idempotency.ts';
 import type { AskedDatasetOptions } from './asked-dataset.ts';
 
 export interface Actor {
@@ -47,6 +48,13 @@ export async function actorOf(
 
 /** The cause that is recorded with a change by this actor. */
 export const causeOf = ({ userId }: Actor, clock: Clock): Cause => ({ user: userId ?? '0', at: new Date(clock.now()) });
+
+/** The cause of a creation, with which the answer is stored if the request has a key. */
+export const creating = (
+  cause: Cause,
+  keyed: KeyedRequest | undefined,
+  answer: (created: number | true) => Created,
+): Cause => (keyed ? { ...cause, keyed: (created) => keyed.seal(answer(created)) } : cause);
 
 export function demandStaff({ roles }: Actor): void {
   if (!roles.isStaff) throw forbidden('only staff may do this');

@@ -19,8 +19,9 @@ import type { Faults } from '../kernel/input/faults.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { conflict, forbidden } from '../kernel/pipeline/errors.ts';
+import type { Created, KeyedRequest } from '../kernel/pipeline/idempotency.ts';
 import { answer, type Route, refusals } from '../kernel/pipeline/route.ts';
-import { type ActorOptions, actorOf, causeOf, demandGoverning } from './actor.ts';
+import { type ActorOptions, actorOf, causeOf, creating, demandGoverning } from './actor.ts';
 import { askedDataset, isAskable } from './asked-dataset.ts';
 import { CLOSED, documented, level, parseDate, text } from './bodies.ts';
 import { findInvitee, type Invitee, readInvitee } from './people.ts';
@@ -69,6 +70,7 @@ export function endUserCreateRoute(options: EndUserCreateOptions): Route {
     method: 'POST',
     path: '/dataset-end-users',
     access: 'user',
+    keyed: true,
     operationId: 'addEndUser',
     summary: 'Requests access to a dataset, for oneself or another person',
     body: {
@@ -87,8 +89,8 @@ export function endUserCreateRoute(options: EndUserCreateOptions): Route {
       }),
     },
     handler: async (context) => {
-      const { body, faults } = await read(context.request);
-      await create(options, context, body, faults);
+      const { body, given, faults } = await read(context.request);
+      await context.onceFor(given, (keyed) => create(options, context, { body, faults }, keyed));
     },
   };
 }
@@ -96,9 +98,9 @@ export function endUserCreateRoute(options: EndUserCreateOptions): Route {
 async function create(
   options: EndUserCreateOptions,
   context: RequestContext,
-  body: Body,
-  faults: Faults,
-): Promise<void> {
+  { body, faults }: { readonly body: Body; readonly faults: Faults },
+  keyed: KeyedRequest | undefined,
+): Promise<Created> {
   const { signal } = context;
   const invitee = readInvitee(body, faults);
   const asked = await askedDataset(options, body.datasetId ?? '', signal);
@@ -123,26 +125,31 @@ async function create(
   const wanted = ownTerms ? askedTerms(body, dataset.restrictionLevel, now) : givenTerms(body, startDate);
   const terms = settleTerms(undefined, wanted, now);
   if (person !== undefined)
-    return makeRequest(options, context, { userId: person, datasetId: dataset.datasetId }, terms);
+    return makeRequest(options, context, { userId: person, datasetId: dataset.datasetId }, terms, keyed);
   if (!('email' in invitee)) throw faults.refusal();
   context.concerns({ dataset: dataset.datasetId });
   const invitation = { kind: 'end-user', email: invitee.email, datasetId: dataset.datasetId, terms } as const;
-  if (!(await options.invitations.invite(invitation, cause, signal))) throw writtenToday();
-  await context.json(200, { created: false });
+  const inviting = creating(cause, keyed, () => invited);
+  if (!(await options.invitations.invite(invitation, inviting, signal))) throw writtenToday();
+  return invited;
 }
+
+const invited: Created = { code: 200, body: { created: false } };
 
 async function makeRequest(
   options: EndUserCreateOptions,
   context: RequestContext,
   key: Parameters<EndUsers['create']>[0],
   terms: Parameters<EndUsers['create']>[1],
-): Promise<void> {
+  keyed: KeyedRequest | undefined,
+): Promise<Created> {
   context.concerns({ dataset: key.datasetId, records: { user: key.userId } });
-  const cause = { user: context.userId, at: new Date(options.clock.now()) };
+  const made = { code: 200, body: { created: true, endUserId: `${key.userId}-${key.datasetId}` } };
+  const cause = creating({ user: context.userId, at: new Date(options.clock.now()) }, keyed, () => made);
   if (!(await options.endUsers.create(key, terms, cause, context.signal)))
     throw conflict(`user ${key.userId} has a request for dataset ${key.datasetId} already`);
   context.log.info({ user: key.userId, dataset: key.datasetId, status: terms.approvalStatus }, 'access request made');
-  await context.json(200, { created: true, endUserId: `${key.userId}-${key.datasetId}` });
+  return made;
 }
 
 function isSelf(invitee: Invitee, { caller, userId }: RequestContext): boolean {

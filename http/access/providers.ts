@@ -1,15 +1,17 @@
 // /dataset-providers: who provides which dataset. Staff and the dataset's providers see the list; owners and the dataset's
 // managers change it.
 
+import type { Static } from 'typebox';
 import type { AccessCatalogue } from '../../engine/ports/access-datasets.ts';
 import type { AccessInvitations, AccessProviders, Accounts, AddressBook } from '../../engine/ports/access-people.ts';
-import { jsonBody } from '../kernel/bodies/body.ts';
+import { jsonBody, type ReadBody } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { badRequest, conflict, forbidden, notFound, tooMany } from '../kernel/pipeline/errors.ts';
+import type { Created, KeyedRequest } from '../kernel/pipeline/idempotency.ts';
 import { answer, type Route, refusals } from '../kernel/pipeline/route.ts';
-import { type Actor, type ActorOptions, actorOf, causeOf, demandGoverning } from './actor.ts';
+import { type Actor, type ActorOptions, actorOf, causeOf, creating, demandGoverning } from './actor.ts';
 import { askedDataset, isAskable } from './asked-dataset.ts';
 import { CLOSED, documented, id, PatchItems, paged, readFlagPatch, User } from './bodies.ts';
 import { emptyListing, findInvitee, pageOf, pageParameters, readInvitee, rowId, sendPage } from './people.ts';
@@ -112,6 +114,7 @@ function createRoute(options: ProvidersOptions): Route {
     method: 'POST',
     path: '/dataset-providers',
     access: 'user',
+    keyed: true,
     operationId: 'addProvider',
     summary: 'Adds a provider to a dataset',
     body: {
@@ -130,30 +133,44 @@ function createRoute(options: ProvidersOptions): Route {
       }),
     },
     handler: async (context) => {
-      const { body, faults } = await readNew(context.request);
-      const invitee = readInvitee(body, faults);
-      const asked = await askedDataset(options, body.datasetId ?? '', context.signal);
-      const datasetId = asked?.id;
-      const actor = await actorOf(options, context, datasetId);
-      demandGoverning(actor);
-      const dataset = datasetId && (await options.catalogue.find(datasetId, context.signal));
-      if (!asked || !dataset || !isAskable(asked, dataset))
-        if (!faults.touches('datasetId')) faults.add(['datasetId'], unknownDataset(body.datasetId));
-      if (!faults.empty || !invitee || !datasetId) throw faults.refusal();
-      const isManager = body.isManager === true;
-      const cause = causeOf(actor, options.clock);
-      const userId = await findInvitee(invitee, options.addresses, faults, context.signal);
-      if (userId === undefined && 'email' in invitee) {
-        const invitation = { kind: 'provider', email: invitee.email, datasetId, isManager } as const;
-        if (!(await options.invitations.invite(invitation, cause, context.signal))) throw writtenToday();
-        return context.json(200, { created: false });
-      }
-      if (userId === undefined) throw faults.refusal();
-      const providerId = await options.providers.add({ userId, datasetId, isManager }, cause, context.signal);
-      if (providerId === undefined) throw conflict(`user ${userId} is a provider of dataset ${datasetId} already`);
-      return context.json(200, { created: true, providerId });
+      const { body, given, faults } = await readNew(context.request);
+      await context.onceFor(given, (keyed) => add(options, context, { body, faults }, keyed));
     },
   };
+}
+
+const invited: Created = { code: 200, body: { created: false } };
+const added = (providerId: number | true): Created => ({ code: 200, body: { created: true, providerId } });
+
+async function add(
+  options: ProvidersOptions,
+  context: RequestContext,
+  { body, faults }: Pick<ReadBody<Static<typeof NewProvider>>, 'body' | 'faults'>,
+  keyed: KeyedRequest | undefined,
+): Promise<Created> {
+  const invitee = readInvitee(body, faults);
+  const asked = await askedDataset(options, body.datasetId ?? '', context.signal);
+  const datasetId = asked?.id;
+  const actor = await actorOf(options, context, datasetId);
+  demandGoverning(actor);
+  const dataset = datasetId && (await options.catalogue.find(datasetId, context.signal));
+  if (!asked || !dataset || !isAskable(asked, dataset))
+    if (!faults.touches('datasetId')) faults.add(['datasetId'], unknownDataset(body.datasetId));
+  if (!faults.empty || !invitee || !datasetId) throw faults.refusal();
+  const isManager = body.isManager === true;
+  const cause = causeOf(actor, options.clock);
+  const userId = await findInvitee(invitee, options.addresses, faults, context.signal);
+  if (userId === undefined && 'email' in invitee) {
+    const invitation = { kind: 'provider', email: invitee.email, datasetId, isManager } as const;
+    const inviting = creating(cause, keyed, () => invited);
+    if (!(await options.invitations.invite(invitation, inviting, context.signal))) throw writtenToday();
+    return invited;
+  }
+  if (userId === undefined) throw faults.refusal();
+  const provider = { userId, datasetId, isManager };
+  const providerId = await options.providers.add(provider, creating(cause, keyed, added), context.signal);
+  if (providerId === undefined) throw conflict(`user ${userId} is a provider of dataset ${datasetId} already`);
+  return added(providerId);
 }
 
 export const unknownDataset = (given: unknown): string => `is ${describeValue(given)}, which is no dataset here`;

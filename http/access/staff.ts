@@ -1,15 +1,17 @@
 // /staff: who works at the site. Staff see the list, owners change it. The administrator's token counts as an owner's, so that
 // a first owner can be added. The last owner cannot be removed.
 
+import type { Static } from 'typebox';
 import { parseUserId } from '../../engine/model/ids.ts';
-import type { AccessStaff, Accounts, StaffChange } from '../../engine/ports/access-people.ts';
-import { jsonBody } from '../kernel/bodies/body.ts';
+import type { AccessStaff, Accounts, Cause, StaffChange } from '../../engine/ports/access-people.ts';
+import { jsonBody, type ReadBody } from '../kernel/bodies/body.ts';
 import { describeValue } from '../kernel/input/describe.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { conflict, notFound } from '../kernel/pipeline/errors.ts';
+import type { Created } from '../kernel/pipeline/idempotency.ts';
 import { answer, type Route, refusals } from '../kernel/pipeline/route.ts';
-import { type ActorOptions, actorOf, causeOf, demandOwner, demandStaff } from './actor.ts';
+import { type ActorOptions, actorOf, causeOf, creating, demandOwner, demandStaff } from './actor.ts';
 import { documented, id, PatchItems, paged, readFlagPatch, User } from './bodies.ts';
 import { pageOf, pageParameters, rowId, sendPage } from './people.ts';
 
@@ -50,6 +52,7 @@ export function staffRoutes(options: StaffOptions): readonly Route[] {
       method: 'POST',
       path: '/staff',
       access,
+      keyed: true,
       operationId: 'addStaff',
       summary: 'Adds a user to the staff',
       body: { description: 'The user', content: { 'application/json': documented(NewStaff) } },
@@ -66,19 +69,11 @@ export function staffRoutes(options: StaffOptions): readonly Route[] {
       handler: async (context) => {
         const actor = await actorOf(options, context);
         demandOwner(actor);
-        const { body, faults } = await readNew(context.request);
-        const userId = parseUserId(String(body.userId));
-        if (!userId && !faults.touches('userId'))
-          faults.add(['userId'], `is ${describeValue(body.userId)}; a whole number from 1 is required`);
-        if (!faults.empty || !userId) throw faults.refusal();
-        const staffId = await options.staff.add(
-          userId,
-          body.isOwner === true,
-          causeOf(actor, options.clock),
-          context.signal,
-        );
-        if (staffId === undefined) throw conflict(`user ${userId} is staff already`);
-        await context.json(200, { staffId });
+        const { body, given, faults } = await readNew(context.request);
+        await context.onceFor(given, (keyed) => {
+          const cause = creating(causeOf(actor, options.clock), keyed, created);
+          return add(options, { body, faults }, cause, context.signal);
+        });
       },
     },
     {
@@ -122,6 +117,23 @@ export function staffRoutes(options: StaffOptions): readonly Route[] {
       },
     },
   ];
+}
+
+const created = (staffId: number | true): Created => ({ code: 200, body: { staffId } });
+
+async function add(
+  { staff }: StaffOptions,
+  { body, faults }: Pick<ReadBody<Static<typeof NewStaff>>, 'body' | 'faults'>,
+  cause: Cause,
+  signal: AbortSignal,
+): Promise<Created> {
+  const userId = parseUserId(String(body.userId));
+  if (!userId && !faults.touches('userId'))
+    faults.add(['userId'], `is ${describeValue(body.userId)}; a whole number from 1 is required`);
+  if (!faults.empty || !userId) throw faults.refusal();
+  const staffId = await staff.add(userId, body.isOwner === true, cause, signal);
+  if (staffId === undefined) throw conflict(`user ${userId} is staff already`);
+  return created(staffId);
 }
 
 async function list(options: StaffOptions, context: RequestContext): Promise<void> {

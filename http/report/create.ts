@@ -20,6 +20,7 @@ import type { Faults } from '../kernel/input/faults.ts';
 import { compileSchema } from '../kernel/input/json-schema.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
 import { tooMany, unavailable } from '../kernel/pipeline/errors.ts';
+import type { Created } from '../kernel/pipeline/idempotency.ts';
 import { answer, type Route, refusals } from '../kernel/pipeline/route.ts';
 import { callersCollection, type LookupParts, now } from './job-lookup.ts';
 import { CreateChecks, CreateRequest, CreateResponse, givenMeta } from './schema.ts';
@@ -66,6 +67,7 @@ export function createRoute(parts: CreateParts): Route {
     method: 'POST',
     path: '/jobs',
     access: 'user-or-guest',
+    keyed: true,
     operationId: 'createReportJob',
     summary: 'Requests a report of a query job; identical requests share one job',
     body: {
@@ -81,7 +83,10 @@ export function createRoute(parts: CreateParts): Route {
         429: 'Too many jobs of the caller wait',
       }),
     },
-    handler: async (context) => create(context, await readBody(context.request), readConfig, parts),
+    handler: async (context) => {
+      const read = await readBody(context.request);
+      await context.onceFor(read.given, () => create(context, read, readConfig, parts));
+    },
   };
 }
 
@@ -90,7 +95,7 @@ async function create(
   { given, faults }: ReadBody,
   readConfig: BlastConfigReader,
   parts: CreateParts,
-): Promise<void> {
+): Promise<Created> {
   const { jobs, limits, queries } = parts;
   const { signal } = context;
   const configuration = readConfig(given.blastConfig, faults);
@@ -111,7 +116,7 @@ async function create(
   if (submission === 'share-full') throw shareIsFull(limits, context);
   if (submission === 'queued') context.log.info({ report: id, query: queryId }, 'report queued');
   context.concerns({ records: { id } });
-  await context.json(200, { reportJobID: id });
+  return { code: 200, body: { reportJobID: id } };
 }
 
 /** Finds a query job whose result can be formatted. If there is none, adds a fault and returns undefined. */

@@ -122,6 +122,8 @@ export const ENDPOINT_ROWS = {
   'ours/notifications': 'about which events the caller gets mails: none at first, then the kinds that were asked for',
   'ours/webhooks':
     'created with a secret, listed, changed, tested, given a new secret, and removed; what was sent is listed',
+  'ours/Idempotency-Key':
+    'a repetition gets the answer of the first request, with Idempotent-Replayed; another request with the key 422; a bad key 400',
   'ours/stored documents': 'vdi-meta.json and upload-error.json, the latter as upload-errors.json too',
   'ours/ranges and 304': 'downloads in parts; 304 for what the caller already has',
   'ours/301': 'a superseded revision leads to the newest',

@@ -457,3 +457,17 @@ row('ours/resumable uploads', async (t) => {
   t.equal(accepted.status, 202, accepted.text);
   t.equal((await owner.call('DELETE', await created(3), { headers: tus })).status, 204);
 });
+
+row('ours/Idempotency-Key', async (t) => {
+  const headers = { 'idempotency-key': '"8e03978e-40d5-43e8-bc93-6894a57f9324"' };
+  const body = { details: details(), uploadIds: ['0'.repeat(32)] };
+  const post = (more: object = {}, key = headers) => owner.send('POST', '/datasets', { ...body, ...more }, key);
+  t.equal((await post()).status, 422, 'what was refused leaves the key free');
+  const upload = () => owner.form([part(details()), GENES], '/datasets', 'POST', headers);
+  const [first, again] = [await upload(), await upload()];
+  t.strictSame([first.status, first.headers.get('idempotent-replayed')], [202, null]);
+  t.strictSame([again.status, again.text, again.headers.get('idempotent-replayed')], [202, first.text, 'true']);
+  t.equal(again.headers.get('location'), first.headers.get('location'));
+  t.match(await post(), { status: 422, body: { message: /belongs to another request/ } });
+  t.match(await post({}, { 'idempotency-key': 'a b' }), { status: 400, body: { message: /Idempotency-Key is 'a b'/ } });
+});

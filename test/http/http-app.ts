@@ -2,6 +2,7 @@
 
 import { connect, type Socket } from 'node:net';
 import type { ApiVersion } from '../../engine/model/api-version.ts';
+import type { IdempotencyKeys } from '../../engine/ports/idempotency-keys.ts';
 import type { DiskRoom } from '../../engine/ports/storage-room.ts';
 import { type Logger, silentLogger } from '../../engine/runtime/log.ts';
 import { Metrics } from '../../engine/runtime/metrics.ts';
@@ -37,6 +38,7 @@ export interface AppOptions {
   readonly log?: Logger;
   readonly metrics?: Metrics;
   readonly room?: DiskRoom;
+  readonly keys?: IdempotencyKeys;
   readonly rateLimits?: RateLimits;
   /** Where requests are recorded. */
   readonly trail?: AuditTrail;
@@ -75,6 +77,7 @@ export async function httpApp(t: Teardown, routes: readonly Route[], options: Ap
   const trail = options.trail ?? unreadTrail(metrics);
   const pipeline = new RequestPipeline({
     room: options.room,
+    keys: options.keys,
     rateLimits: options.rateLimits,
     routes,
     opsRoutes: opsRoutes({

@@ -198,6 +198,24 @@ export const DURABILITY: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'created-once',
+    promise: 'A creation that is repeated with its Idempotency-Key creates one thing, also after a kill -9.',
+    heldBy: [
+      {
+        file: 'test/e2e/idempotency.test.ts',
+        test: '50 times at once, after a kill -9, and after one in the middle: one dataset for each key',
+      },
+      {
+        file: 'test/engine/adapters/idempotency/idempotency-keys.test.ts',
+        test: 'the acceptance of a dataset and the answer of its key are one: both, or none',
+      },
+      {
+        file: 'test/http/access/keyed-people.test.ts',
+        test: 'the answer is stored with the change: without its key there is no change',
+      },
+    ],
+  },
+  {
     id: 'access-change-whole',
     promise: 'A change in dataset access happens whole or not at all, with its history and its mails.',
     heldBy: [

@@ -75,7 +75,7 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
   },
   {
     name: 'e2e datasets',
-    run: e2e('create-faults', 'edits-at-once', 'files', 'revise', 'revisions', 'upload-by-url'),
+    run: e2e('create-faults', 'edits-at-once', 'files', 'idempotency', 'revise', 'revisions', 'upload-by-url'),
     seconds: 75,
     touchedBy: ['http/installer/', 'actors/lanes/', 'actors/tasks/', 'actors/dataset/'],
   },

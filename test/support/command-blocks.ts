@@ -49,6 +49,11 @@ export const COMMAND_BLOCKS = {
     has: '/webhooks',
     by: 'test/http/installer/webhooks/webhooks.test.ts',
   },
+  idempotency: {
+    page: 'docs/idempotency.md',
+    has: 'Idempotency-Key',
+    by: 'test/http/installer/uploads/idempotency-page.test.ts',
+  },
   handler: { page: SERVICES, has: '/job/my-first', by: 'test/e2e/readme.test.ts' },
   report: { page: SERVICES, has: 'makeblastdb', by: 'test/stack/report-readme.test.ts' },
   access: { page: SERVICES, has: '/dataset-end-users', by: 'test/e2e/access.test.ts' },

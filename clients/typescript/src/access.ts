@@ -778,6 +778,8 @@ export interface operations {
             header?: {
                 /** @description The token, with or without `Bearer`; `Auth-Key` and `Authorization` also work */
                 Auth_Key?: string;
+                /** @description A value that the client makes up for each thing to create, such as a UUID. Repeated with the same body within 24 hours, the request creates nothing and gets the same answer, with `Idempotent-Replayed: true`. Quotation marks around it do not count */
+                "Idempotency-Key"?: string;
                 /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
                 "Api-Version"?: "1.7.0" | "1.8.0";
             };
@@ -838,7 +840,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The user is staff already */
+            /** @description The user is staff already; or a request with the same Idempotency-Key is under way; Retry-After says when to try again */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -856,7 +858,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Values are not accepted */
+            /** @description Values are not accepted; or the Idempotency-Key belongs to another request of the caller */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -1248,6 +1250,8 @@ export interface operations {
             header?: {
                 /** @description The token, with or without `Bearer`; `Auth-Key` and `Authorization` also work */
                 Auth_Key?: string;
+                /** @description A value that the client makes up for each thing to create, such as a UUID. Repeated with the same body within 24 hours, the request creates nothing and gets the same answer, with `Idempotent-Replayed: true`. Quotation marks around it do not count */
+                "Idempotency-Key"?: string;
                 /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
                 "Api-Version"?: "1.7.0" | "1.8.0";
             };
@@ -1310,7 +1314,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The user provides the dataset already */
+            /** @description The user provides the dataset already; or a request with the same Idempotency-Key is under way; Retry-After says when to try again */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1328,7 +1332,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Values are not accepted */
+            /** @description Values are not accepted; or the Idempotency-Key belongs to another request of the caller */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -1714,6 +1718,8 @@ export interface operations {
             header?: {
                 /** @description The token, with or without `Bearer`; `Auth-Key` and `Authorization` also work */
                 Auth_Key?: string;
+                /** @description A value that the client makes up for each thing to create, such as a UUID. Repeated with the same body within 24 hours, the request creates nothing and gets the same answer, with `Idempotent-Replayed: true`. Quotation marks around it do not count */
+                "Idempotency-Key"?: string;
                 /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
                 "Api-Version"?: "1.7.0" | "1.8.0";
             };
@@ -1785,7 +1791,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The person has a request for the dataset already */
+            /** @description The person has a request for the dataset already; or a request with the same Idempotency-Key is under way; Retry-After says when to try again */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1803,7 +1809,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Values are not accepted */
+            /** @description Values are not accepted; or the Idempotency-Key belongs to another request of the caller */
             422: {
                 headers: {
                     [name: string]: unknown;

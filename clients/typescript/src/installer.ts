@@ -2871,6 +2871,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description A value that the client makes up for each thing to create, such as a UUID. Repeated with the same body within 24 hours, the request creates nothing and gets the same answer, with `Idempotent-Replayed: true`. Quotation marks around it do not count */
+                "Idempotency-Key"?: string;
                 /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
                 "Api-Version"?: "1.7.0" | "1.8.0";
             };
@@ -2942,7 +2944,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another request uses one of uploadIds */
+            /** @description Another request uses one of uploadIds; or a request with the same Idempotency-Key is under way; Retry-After says when to try again */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2960,7 +2962,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Metadata, files or URL are not accepted */
+            /** @description Metadata, files or URL are not accepted; or the Idempotency-Key belongs to another request of the caller */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3227,6 +3229,8 @@ export interface operations {
                 "Upload-Metadata": string;
                 /** @description Of the body: sha1 or sha256, a space, the digest in Base64 */
                 "Upload-Checksum"?: string;
+                /** @description A value that the client makes up for each thing to create, such as a UUID. Repeated with the same body within 24 hours, the request creates nothing and gets the same answer, with `Idempotent-Replayed: true`. Quotation marks around it do not count */
+                "Idempotency-Key"?: string;
                 /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
                 "Api-Version"?: "1.7.0" | "1.8.0";
             };
@@ -3274,6 +3278,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A request with the same Idempotency-Key is under way; Retry-After says when to try again */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Tus-Resumable is not 1.0.0 */
             412: {
                 headers: {
@@ -3285,6 +3298,15 @@ export interface operations {
             };
             /** @description The file is larger than an upload may be */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Idempotency-Key belongs to another request of the caller */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4103,6 +4125,8 @@ export interface operations {
             header?: {
                 /** @description ETag of the dataset's details; 412 if the metadata has changed since */
                 "If-Match"?: string;
+                /** @description A value that the client makes up for each thing to create, such as a UUID. Repeated with the same body within 24 hours, the request creates nothing and gets the same answer, with `Idempotent-Replayed: true`. Quotation marks around it do not count */
+                "Idempotency-Key"?: string;
                 /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
                 "Api-Version"?: "1.7.0" | "1.8.0";
             };
@@ -4186,7 +4210,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another revision is being uploaded, or another request uses one of uploadIds */
+            /** @description Another revision is being uploaded, or another request uses one of uploadIds; or a request with the same Idempotency-Key is under way; Retry-After says when to try again */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4213,7 +4237,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Metadata, files or URL are not accepted */
+            /** @description Metadata, files or URL are not accepted; or the Idempotency-Key belongs to another request of the caller */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7905,6 +7929,8 @@ export interface operations {
             header: {
                 /** @description The user who will own the dataset */
                 "User-ID": components["schemas"]["UserId"];
+                /** @description A value that the client makes up for each thing to create, such as a UUID. Repeated with the same body within 24 hours, the request creates nothing and gets the same answer, with `Idempotent-Replayed: true`. Quotation marks around it do not count */
+                "Idempotency-Key"?: string;
                 /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
                 "Api-Version"?: "1.7.0" | "1.8.0";
             };
@@ -7976,7 +8002,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Another request uses one of uploadIds */
+            /** @description Another request uses one of uploadIds; or a request with the same Idempotency-Key is under way; Retry-After says when to try again */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7994,7 +8020,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Metadata, files or URL are not accepted */
+            /** @description Metadata, files or URL are not accepted; or the Idempotency-Key belongs to another request of the caller */
             422: {
                 headers: {
                     [name: string]: unknown;

@@ -701,6 +701,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description A value that the client makes up for each thing to create, such as a UUID. Repeated with the same body within 24 hours, the request creates nothing and gets the same answer, with `Idempotent-Replayed: true`. Quotation marks around it do not count */
+                "Idempotency-Key"?: string;
                 /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
                 "Api-Version"?: "1.7.0" | "1.8.0";
             };
@@ -754,6 +756,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A request with the same Idempotency-Key is under way; Retry-After says when to try again */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The body is not JSON */
             415: {
                 headers: {
@@ -763,7 +774,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Values are not accepted, or the query job is none that can be formatted */
+            /** @description Values are not accepted, or the query job is none that can be formatted; or the Idempotency-Key belongs to another request of the caller */
             422: {
                 headers: {
                     [name: string]: unknown;

@@ -6,7 +6,7 @@ import type { UserId } from '../../model/ids.ts';
 import type { AccessInvitations, Cause, Invitation } from '../../ports/access-people.ts';
 import { defect } from '../../runtime/failure.ts';
 import type { Postgres, Sql } from '../postgres/postgres.ts';
-import { setCause } from './causing.ts';
+import { sealCause, setCause } from './causing.ts';
 import { queueMails } from './outbox.ts';
 import { insertProvider } from './providers.ts';
 import { insertRequest } from './request-row.ts';
@@ -53,7 +53,8 @@ export class PostgresAccessInvitations implements AccessInvitations {
     }
   }
 
-  #invite(invitation: Invitation, { user, at }: Cause, signal: AbortSignal): Promise<boolean> {
+  #invite(invitation: Invitation, cause: Cause, signal: AbortSignal): Promise<boolean> {
+    const { user, at } = cause;
     const { datasetId, kind } = invitation;
     const email = demandKey(invitation.email);
     const content = kind === 'provider' ? { isManager: invitation.isManager } : { terms: invitation.terms };
@@ -73,6 +74,7 @@ export class PostgresAccessInvitations implements AccessInvitations {
         [email, kind, datasetId, JSON.stringify(content), user],
       );
       await queueMails(sql, [{ template: `${kind}-register`, datasetId, email: invitation.email }], at);
+      await sealCause(sql, cause, true);
       return true;
     }, signal);
   }

@@ -5,13 +5,21 @@ import type { UploadId, UserId } from '../../model/ids.ts';
 import type {
   ClaimState,
   NewResumableUpload,
-  ResumableBounds,
+  ResumableCreation,
   ResumableUpload,
   ResumableUploads,
   UploadClaim,
   UploadProgress,
 } from '../../ports/resumable-uploads.ts';
+import { keyLost, sealingCtes } from '../idempotency/idempotency-keys-postgres.ts';
 import type { Postgres } from '../postgres/postgres.ts';
+import { SqlParameters } from '../postgres/sql-parameters.ts';
+
+interface CreateRow {
+  readonly ours: boolean;
+  readonly free: boolean;
+  readonly created: boolean;
+}
 
 interface Row extends Omit<ResumableUpload, 'place'> {
   readonly place: string | null;
@@ -20,18 +28,33 @@ interface Row extends Omit<ResumableUpload, 'place'> {
 const COLUMNS = `u.id, u.owner_id::text as owner, u.length_bytes as length, u.offset_bytes as "offset", u.file_name as "fileName",
   u.metadata, u.place, (extract(epoch from u.expires_at) * 1000)::bigint as "expiresMs"`;
 
-const CREATE = `
-  with counted as (
-    select count(*) < $8::bigint as free from (
-      select from resumable_upload where owner_id = $2::numeric and state = 'open' limit $8::bigint) o),
+function createStatement(
+  { id, owner, length, fileName, metadata, expiresMs }: NewResumableUpload,
+  { bytes, uploads, keyed }: ResumableCreation,
+  parameters: SqlParameters,
+): string {
+  const ownerId = parameters.add(owner, 'numeric');
+  const size = parameters.add(length, 'bigint');
+  const most = parameters.add(uploads, 'bigint');
+  const key = keyed && sealingCtes(keyed, 'created', parameters);
+  const ours = key ? 'exists (select from key_claim)' : 'true';
+  const texts = [fileName, metadata].map((text) => parameters.add(text, 'text')).join(', ');
+  return `
+  with ${key ? `${key.claim},` : ''}
+  counted as (
+    select ${ours} as ours, count(*) < ${most} as free from (
+      select from resumable_upload where owner_id = ${ownerId} and state = 'open' limit ${most}) o),
   used as (
-    insert into owner_usage as u (owner_id, bytes) select $2::numeric, 0 from counted where free
+    insert into owner_usage as u (owner_id, bytes) select ${ownerId}, 0 from counted where free and ours
     on conflict (owner_id) do update set bytes = u.bytes returning u.bytes),
   created as (
     insert into resumable_upload (id, owner_id, length_bytes, reserved_bytes, file_name, metadata, expires_at)
-    select $1, $2::numeric, $3::bigint, $3::bigint, $4, $5, to_timestamp($6::double precision / 1000) from used
-    where used.bytes + $3::bigint <= $7::bigint returning id)
-  select counted.free, exists (select from created) as created from counted`;
+    select ${parameters.add(id, 'text')}, ${ownerId}, ${size}, ${size}, ${texts},
+      to_timestamp(${parameters.add(expiresMs, 'bigint')}::double precision / 1000)
+    from used where used.bytes + ${size} <= ${parameters.add(bytes, 'bigint')} returning id)
+  ${key ? `, ${key.sealed}` : ''}
+  select counted.ours, counted.free, exists (select from created) as created from counted`;
+}
 
 /** At most one row. Whether it is free is read under its lock. */
 const CLAIM = `
@@ -68,14 +91,15 @@ export class PostgresResumableUploads implements ResumableUploads {
   }
 
   async create(
-    { id, owner, length, fileName, metadata, expiresMs }: NewResumableUpload,
-    bounds: ResumableBounds,
+    upload: NewResumableUpload,
+    creation: ResumableCreation,
     signal: AbortSignal,
   ): Promise<'created' | 'over quota' | 'too many uploads'> {
     signal.throwIfAborted();
-    const [row] = await this.#db.query<{ free: boolean; created: boolean }>(CREATE, [
-      ...[id, owner, length, fileName, metadata, expiresMs, bounds.bytes, bounds.uploads],
-    ]);
+    const parameters = new SqlParameters();
+    const text = createStatement(upload, creation, parameters);
+    const [row] = await this.#db.query<CreateRow>(text, parameters.values);
+    if (row?.ours === false) throw keyLost();
     if (!row?.free) return 'too many uploads';
     return row.created ? 'created' : 'over quota';
   }

@@ -4,12 +4,13 @@ import type { FileEntry } from '../../model/metadata.ts';
 import type { AcceptedUpload } from '../../ports/uploads.ts';
 import { syncColumns } from '../catalog/catalog-changes.ts';
 import { insertDataset, insertFiles } from '../catalog/dataset-document.ts';
+import { sealingCtes } from '../idempotency/idempotency-keys-postgres.ts';
 import { enqueueCte, notifyLanes } from '../jobs/enqueue-jobs.ts';
 import { type SqlParameters, storableJson, storableText } from '../postgres/sql-parameters.ts';
 
 /**
  * Creates the dataset's rows and its first job from its `receiving` row, which becomes `accepted`, or `stored` if it is packed.
- * Returns no row if that row is gone, or if this process has lost the claim of one of the resumable uploads.
+ * Returns no row if that row is gone, or if the claim of one of the resumable uploads, or of the idempotency key, was lost.
  */
 export function acceptStatement(upload: AcceptedUpload, instance: number, parameters: SqlParameters): string {
   const { source, packed } = upload;
@@ -22,8 +23,10 @@ export function acceptStatement(upload: AcceptedUpload, instance: number, parame
   const { type } = upload.metadata;
   const traceparent = parameters.add(upload.traceparent ?? null, 'text');
   const { taken = [] } = upload;
+  const key = upload.keyed && sealingCtes(upload.keyed, 'added', parameters);
   const holder = parameters.add(instance, 'integer');
   const ctes = [
+    ...(key ? [key.claim] : []),
     ...(taken.length > 0
       ? [
           `taken as materialized (
@@ -37,6 +40,7 @@ export function acceptStatement(upload: AcceptedUpload, instance: number, parame
       select dataset_id, reserved_bytes from upload
       where dataset_id = ${parameters.add(upload.dataset, 'text')} and state = 'receiving' and holder = ${holder}
         ${taken.length > 0 ? `and (select count(*) from taken) = ${parameters.add(taken.length, 'bigint')}` : ''}
+        ${key ? 'and exists (select from key_claim)' : ''}
       for update)`,
     ...insertDataset(
       upload,
@@ -70,6 +74,7 @@ export function acceptStatement(upload: AcceptedUpload, instance: number, parame
       from taken k, added a where u.id = k.id)`,
         ]
       : []),
+    ...(key ? [key.sealed] : []),
     enqueueCte(
       'first_job',
       { lane: packed ? 'import' : 'upload', eventId: upload.eventId, source: 'api' },

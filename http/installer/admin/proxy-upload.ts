@@ -27,6 +27,7 @@ export function proxyUploadRoute(creation: Creation): Route {
     method: 'POST',
     path: '/admin/rpc/datasets/proxy-upload',
     access: 'admin',
+    keyed: true,
     operationId: 'uploadForUser',
     summary: 'Uploads a dataset on behalf of a user; `createdOn` in the details sets its creation time',
     headers: {

@@ -5,12 +5,14 @@ import type { DataTypes } from '../../../engine/model/data-types.ts';
 import { newDatasetId, type UserId } from '../../../engine/model/ids.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
+import type { Fingerprint } from '../../kernel/pipeline/fingerprint.ts';
+import type { Created, KeyedRequest } from '../../kernel/pipeline/idempotency.ts';
 import { answer, type Route, refusals } from '../../kernel/pipeline/route.ts';
 import { CreateDetails } from '../metadata/create-details.ts';
 import type { DetailsCheck } from '../metadata/details-check.ts';
 import { metadataFromDetails } from '../metadata/stored-metadata.ts';
 import type { JudgedDetails } from './upload-form.ts';
-import { Accepted, answerAccepted, type UploadIntake, uploadBody } from './upload-intake.ts';
+import { Accepted, type UploadIntake, uploadBody } from './upload-intake.ts';
 
 export interface CreateOptions {
   readonly intake: UploadIntake;
@@ -34,6 +36,7 @@ export function createRoute(creation: Creation): Route {
     method: 'POST',
     path: '/datasets',
     access: 'user',
+    keyed: true,
     operationId: 'createDataset',
     summary: 'Uploads a dataset',
     body: uploadBody({ ...CreateDetails }),
@@ -70,11 +73,23 @@ export class Creation {
   }
 
   async answer(context: RequestContext, order: CreateOrder): Promise<void> {
+    const { owner } = order;
+    const read = async (print: Fingerprint): Promise<void> => {
+      print.document('owner', owner);
+      await this.#options.intake.print(context, owner, print);
+    };
+    await context.once(read, async (keyed) => {
+      keyed?.print.document('owner', owner);
+      return this.#create(context, order, keyed);
+    });
+  }
+
+  #create(context: RequestContext, order: CreateOrder, keyed: KeyedRequest | undefined): Promise<Created> {
     const { intake, clock, random } = this.#options;
     const { owner } = order;
-    const address = { owner, dataset: newDatasetId(clock.now(), random) };
-    await intake.take<CreateDetails>(context, {
-      address,
+    return intake.take<CreateDetails>(context, {
+      address: { owner, dataset: newDatasetId(clock.now(), random) },
+      keyed,
       judge: (body) => this.#judge(body, context, order),
       describe: async ({ details, url, faults }) => {
         const metadata = metadataFromDetails(details, {
@@ -86,7 +101,6 @@ export class Creation {
         return metadata;
       },
     });
-    await answerAccepted(context, address);
   }
 
   #judge(body: unknown, context: RequestContext, order: CreateOrder): JudgedDetails<CreateDetails> {

@@ -15,6 +15,7 @@ import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { quote } from '../../kernel/input/describe.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { conflict, forbidden } from '../../kernel/pipeline/errors.ts';
+import type { Created, KeyedRequest } from '../../kernel/pipeline/idempotency.ts';
 import { answer, type Route, refusals } from '../../kernel/pipeline/route.ts';
 import {
   demandNewest,
@@ -38,7 +39,7 @@ import {
   tellOfShares,
 } from './revision-history.ts';
 import type { UploadForm } from './upload-form.ts';
-import { Accepted, answerAccepted, type UploadIntake, uploadBody } from './upload-intake.ts';
+import { Accepted, type UploadIntake, uploadBody } from './upload-intake.ts';
 
 interface RevisionBaseOptions extends OwnerEditOptions {
   readonly queries: Pick<DatasetQueries, 'family'>;
@@ -117,6 +118,7 @@ export function reviseRoute(options: ReviseOptions): Route {
     method: 'PUT',
     path: '/datasets/:id',
     access: 'user',
+    keyed: true,
     operationId: 'reviseDataset',
     summary: 'Uploads a new revision of a dataset',
     params: datasetParam,
@@ -137,18 +139,27 @@ export function reviseRoute(options: ReviseOptions): Route {
         429: 'Too many uploads at once',
       }),
     },
-    handler: (context) => revise(options, context),
+    handler: (context) =>
+      context.once(
+        (print) => options.intake.print(context, context.userId, print),
+        (keyed) => revise(options, context, keyed),
+      ),
   };
 }
 
-async function revise(options: ReviseOptions, context: RequestContext): Promise<void> {
+async function revise(
+  options: ReviseOptions,
+  context: RequestContext,
+  keyed: KeyedRequest | undefined,
+): Promise<Created> {
   const { intake, store } = options;
   const base = await revisionBase(options, context);
   const { owner, dataset: revised } = base.dataset;
   const address = { owner, dataset: await nextRevisionId(base, store, context.signal) };
   let shares: readonly ShareDocument[] = [];
-  await intake.take<RevisionPatch>(context, {
+  const created = await intake.take<RevisionPatch>(context, {
     address,
+    keyed,
     judge: (body) => {
       const details = readRevisionPatch(body, context.version);
       const { type } = judged(options, base, details);
@@ -170,7 +181,7 @@ async function revise(options: ReviseOptions, context: RequestContext): Promise<
   });
   await tellOfShares(shares, { ...options, log: context.log });
   context.log.info({ owner, dataset: address.dataset, revised }, 'dataset revised');
-  await answerAccepted(context, address);
+  return created;
 }
 
 interface Judged {

@@ -46,10 +46,14 @@ const FOLDERS: ReadonlyMap<string, FileFolder> = new Map([
   ['dataPropertiesFile', 'datasetProperties'],
 ]);
 const PARTS = ['details', 'meta', 'url', 'uploadIds', ...FOLDERS.keys()];
-const MAX_DETAILS_BYTES = 1024 * 1024;
+export const MAX_DETAILS_BYTES = 1024 * 1024;
+/** A JSON body holds details as long as a part. */
+export const MAX_JSON_BYTES = (1024 + 128) * 1024;
 const MAX_URL_BYTES = 8 * 1024;
 const MAX_ID_BYTES = 256;
 const MAX_IDS = 1_000;
+
+export const isDetails = ({ name }: Pick<MultipartPart, 'name'>): boolean => name === 'details' || name === 'meta';
 
 export class UploadFormReader<Details> {
   readonly #session: Pick<UploadSession, 'store'>;
@@ -69,7 +73,7 @@ export class UploadFormReader<Details> {
   async take(part: MultipartPart, signal: AbortSignal): Promise<void> {
     const folder = FOLDERS.get(part.name);
     if (folder) await this.#takeFile(part, folder, signal);
-    else if (part.name === 'details' || part.name === 'meta') await this.#takeDetails(part);
+    else if (isDetails(part)) await this.#takeDetails(part);
     else if (part.name === 'url') await this.#takeUrl(part);
     else if (part.name === 'uploadIds')
       this.#takeUploadId(decodeDocument(await readBytes(part.body, MAX_ID_BYTES))?.trim() ?? 'no UTF-8');

@@ -4,6 +4,7 @@
 
 import { archiveByName } from '../../../engine/archive/archive-entry.ts';
 import { type DataType, typeKey } from '../../../engine/model/data-types.ts';
+import type { UserId } from '../../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../../engine/model/metadata.ts';
 import type { DatasetAddress } from '../../../engine/model/object-key.ts';
 import type { RemoteFiles } from '../../../engine/ports/remote-files.ts';
@@ -11,12 +12,14 @@ import type { UploadBytes } from '../../../engine/ports/resumable-uploads.ts';
 import type { UploadSource } from '../../../engine/ports/uploads.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
 import { isJsonType, readJson } from '../../kernel/bodies/body.ts';
-import { MULTIPART_LIMITS, readMultipart } from '../../kernel/bodies/multipart.ts';
+import { MULTIPART_LIMITS, type MultipartPart, readMultipart } from '../../kernel/bodies/multipart.ts';
 import { quote } from '../../kernel/input/describe.ts';
 import type { Faults } from '../../kernel/input/faults.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { failedDependency, tooLarge } from '../../kernel/pipeline/errors.ts';
+import type { Fingerprint } from '../../kernel/pipeline/fingerprint.ts';
+import type { Created, KeyedRequest } from '../../kernel/pipeline/idempotency.ts';
 import type { RouteBody } from '../../kernel/pipeline/route.ts';
 import { VdiId } from '../dataset-terms.ts';
 import { checkFiles, extensionFault } from '../metadata/details-rules.ts';
@@ -25,16 +28,15 @@ import type { ResumableOutcome } from './resumable/resumable-intake.ts';
 import { UploadIdText } from './resumable/resumable-routes.ts';
 import type { UploadClaims } from './resumable/upload-claims.ts';
 import type { SmallUploads } from './small-files.ts';
-import { type JudgeDetails, type UploadForm, UploadFormReader } from './upload-form.ts';
+import { type JudgeDetails, MAX_JSON_BYTES, type UploadForm, UploadFormReader } from './upload-form.ts';
 import type { UploadSlots } from './upload-limits.ts';
+import { printUpload, takePrinted } from './upload-print.ts';
 import { type ReceivedUpload, type UploadPorts, UploadSession } from './upload-session.ts';
 
 /** Shortest `sourceUrl` of the contract. */
 const MIN_CHARACTERS = 10;
 /** Until the first byte, redirects included. The client waits for the answer meanwhile. */
 const PROBE_MS = 60_000;
-/** Details may have 1 MiB, as in a part. */
-const MAX_JSON_BYTES = (1024 + 128) * 1024;
 
 /** Checks the `url` of an upload; undefined after a fault was added. */
 function checkUrl(text: string, enabled: boolean, faults: Faults): URL | undefined {
@@ -110,6 +112,8 @@ export interface IntakeOptions extends UploadPorts {
 /** What one upload is about. */
 interface UploadOrder<Details> {
   readonly address: DatasetAddress;
+  /** The key of the request; undefined = it has none. */
+  readonly keyed: KeyedRequest | undefined;
   readonly judge: JudgeDetails<Details>;
   /** Makes the metadata document; adds its faults to the form's. */
   readonly describe: (form: UploadForm<Details>, signal: AbortSignal) => Promise<DatasetMetadata>;
@@ -133,22 +137,33 @@ export class UploadIntake {
     this.#claims = claims;
   }
 
-  /** Resolves when the upload is accepted and durable. */
-  async take<Details>(context: RequestContext, order: UploadOrder<Details>): Promise<void> {
-    const { dataset, owner } = order.address;
+  /** Reads an upload that was accepted before, for its fingerprint only. */
+  async print({ request, signal }: RequestContext, owner: UserId, print: Fingerprint): Promise<void> {
     using _slot = this.#slots.take(owner);
-    const session = this.#openSession(context, order.address);
+    await printUpload(request, print, this.#options.settings.maxUploadBytes, signal);
+  }
+
+  /** Resolves with the answer when the upload is accepted and durable. */
+  async take<Details>(context: RequestContext, order: UploadOrder<Details>): Promise<Created> {
+    const { address, keyed } = order;
+    const { dataset, owner } = address;
+    const created = { code: 202, body: { datasetId: dataset }, path: `/datasets/${dataset}` };
+    using _slot = this.#slots.take(owner);
+    const session = this.#openSession(context, address);
     await using named = new NamedUploads(this.#claims, owner, this.#options.settings.maxUploadBytes);
     let received: ReceivedUpload;
     try {
       received = await this.#receive(session, named, context, order);
-      await session.accept({ ...received, traceparent: context.traceparent }, context.signal);
+      const { traceparent, signal } = context;
+      await session.accept({ ...received, traceparent, keyed: keyed?.seal(created) }, signal);
     } catch (error) {
       await session.abandon();
       throw error;
     }
     named.used(this.#options.onResumable);
     context.log.info({ dataset, owner, type: typeKey(received.metadata.type) }, 'upload accepted');
+    context.concerns({ dataset, records: { owner } });
+    return created;
   }
 
   #openSession(context: RequestContext, address: DatasetAddress): UploadSession {
@@ -171,8 +186,16 @@ export class UploadIntake {
     const { clock, remoteFiles, uploadBytes } = this.#options;
     const { request, signal } = context;
     const reader = new UploadFormReader(session, order.judge);
-    if (isJsonType(request.headers['content-type'])) reader.takeJson(await readJson(request, MAX_JSON_BYTES));
-    else await readMultipart(request, MULTIPART_LIMITS, (part) => reader.take(part, signal), signal);
+    const print = order.keyed?.print;
+    if (isJsonType(request.headers['content-type'])) {
+      const body = await readJson(request, MAX_JSON_BYTES);
+      print?.document('body', body);
+      reader.takeJson(body);
+    } else {
+      const take = (part: MultipartPart) => reader.take(part, signal);
+      const takeAny = print ? (part: MultipartPart) => takePrinted(part, print, take) : take;
+      await readMultipart(request, MULTIPART_LIMITS, takeAny, signal);
+    }
     const read = reader.finish();
     const form = read.uploadIds.length > 0 ? { ...read, ...(await named.take(read, signal)) } : read;
     const { type, faults, data, documents, properties } = form;
@@ -192,12 +215,6 @@ export class UploadIntake {
     };
     return { metadata, source, documents, properties };
   }
-}
-
-/** The 202 to an accepted upload. */
-export async function answerAccepted(context: RequestContext, { dataset, owner }: DatasetAddress): Promise<void> {
-  context.concerns({ dataset, records: { owner } });
-  await context.json(202, { datasetId: dataset }, { location: `${context.publicUrl}/datasets/${dataset}` });
 }
 
 /** The body of the 202 to an upload (docs/contract/installer.md#endpoints). */

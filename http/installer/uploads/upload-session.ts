@@ -18,6 +18,7 @@ import {
 } from '../../../engine/model/object-key.ts';
 import type { Traceparent } from '../../../engine/model/traceparent.ts';
 import type { EventLog } from '../../../engine/ports/event-log.ts';
+import type { KeyedAnswer } from '../../../engine/ports/idempotency-keys.ts';
 import type { ObjectSource, ObjectStore } from '../../../engine/ports/object-store.ts';
 import type { ResumableUpload, UploadBytes } from '../../../engine/ports/resumable-uploads.ts';
 import { overQuota } from '../../../engine/ports/storage-room.ts';
@@ -43,8 +44,9 @@ export interface ReceivedUpload {
   readonly source: UploadSource;
   readonly documents: readonly FileEntry[];
   readonly properties: readonly FileEntry[];
-  /** Of the request. */
+  /** Of the request, as is its key. */
   readonly traceparent?: Traceparent;
+  readonly keyed?: KeyedAnswer | undefined;
 }
 
 /**

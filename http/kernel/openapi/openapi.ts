@@ -12,6 +12,7 @@ import {
   type RouteResponse,
 } from '../pipeline/route.ts';
 import { Components } from './components.ts';
+import { documented } from './keyed-route.ts';
 import { tagOf, tagsOf } from './tags.ts';
 
 export interface ApiInfo {
@@ -114,7 +115,7 @@ export function openApi(
   const components = new Components();
   const operation = new Operations(components, versionHeader(assumedApiVersion), examples);
   const paths: Record<string, Record<string, Operation>> = {};
-  for (const route of routes) {
+  for (const route of routes.map(documented)) {
     const path = pathTemplate(route.path);
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation.of(route) };
   }

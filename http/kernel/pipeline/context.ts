@@ -8,6 +8,8 @@ import type { ApiVersion } from '../../../engine/model/api-version.ts';
 import { type Tenant, tenantOfGuests, tenantOfUser, type UserId } from '../../../engine/model/ids.ts';
 import { stringifyJson } from '../../../engine/model/json.ts';
 import type { Traceparent } from '../../../engine/model/traceparent.ts';
+import type { StoredAnswer } from '../../../engine/ports/idempotency-keys.ts';
+import { defect } from '../../../engine/runtime/failure.ts';
 import { type Items, inTurn, startingWith } from '../../../engine/runtime/items.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import type { Semaphore } from '../../../engine/runtime/semaphore.ts';
@@ -18,6 +20,14 @@ import type { Caller } from '../auth/authenticate.ts';
 import { clientAddress, peerOf } from '../server/peer-address.ts';
 import type { RequestScope } from '../server/request-scope.ts';
 import { forbidden } from './errors.ts';
+import type { Fingerprint } from './fingerprint.ts';
+import {
+  type Created,
+  type IdempotentRequests,
+  type KeyedRequest,
+  REPLAYED_HEADER,
+  storedAnswer,
+} from './idempotency.ts';
 import type { Query } from './query.ts';
 import type { Concerned } from './request-audit.ts';
 import { publicUrl, type UrlSettings } from './request-head.ts';
@@ -43,6 +53,8 @@ interface Asked {
   readonly versionNamed: boolean;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
+  /** Of the header Idempotency-Key, on a route that takes one. */
+  readonly key: string | undefined;
 }
 
 /** Shared by all responses of a listener. */
@@ -52,6 +64,8 @@ export interface SharedByAnswers {
   readonly lists: Semaphore;
   /** Aborts when the listener begins to stop. */
   readonly draining: AbortSignal;
+  /** Undefined on a listener without routes that take a key. */
+  readonly idempotent: IdempotentRequests | undefined;
 }
 
 export class RequestContext {
@@ -65,8 +79,10 @@ export class RequestContext {
   readonly query: Query;
   readonly #scope: RequestScope;
   readonly #shared: SharedByAnswers;
+  readonly #key: string | undefined;
 
-  constructor(scope: RequestScope, shared: SharedByAnswers, { caller, version, versionNamed, params, query }: Asked) {
+  constructor(scope: RequestScope, shared: SharedByAnswers, asked: Asked) {
+    const { caller, version, versionNamed, params, query, key } = asked;
     this.id = scope.id;
     this.request = scope.request;
     this.caller = caller;
@@ -76,6 +92,7 @@ export class RequestContext {
     this.query = query;
     this.#scope = scope;
     this.#shared = shared;
+    this.#key = key;
   }
 
   /** For handlers that set headers or write the body themselves. */
@@ -207,6 +224,44 @@ export class RequestContext {
     this.response.setHeader('content-encoding', 'gzip');
     // We pass the iterator and not a stream, because a stream would read ahead, and a piece may be as large as an item.
     return pipeline(source, createGzip(GZIP_OPTIONS), this.response, { signal: this.signal });
+  }
+
+  /**
+   * Creates something and answers with it. With a key, that happens once: a repetition gets the same answer.
+   * @param read reads the body of a repetition, for its fingerprint only
+   * @param create reads the body, and adds the same to the fingerprint
+   */
+  async once(
+    read: (print: Fingerprint) => Promise<void>,
+    create: (keyed: KeyedRequest | undefined) => Promise<Created>,
+  ): Promise<void> {
+    const key = this.#key;
+    if (key === undefined) return this.#created(storedAnswer(await create(undefined)));
+    const { idempotent } = this.#shared;
+    const operation = this.#scope.route?.operationId;
+    if (!idempotent || operation === undefined) throw defect(`no keys are kept for ${operation}`);
+    const { id: holder, caller, params, signal } = this;
+    const request = { operation, key, holder, caller, params };
+    const { answer, replayed } = await idempotent.once(request, { read, create }, signal);
+    if (replayed) this.concerns({ records: { replayOf: key } });
+    return this.#created(answer, replayed ? { [REPLAYED_HEADER]: 'true' } : {});
+  }
+
+  /** {@link once}, for a body that was read. */
+  onceFor(body: unknown, create: (keyed: KeyedRequest | undefined) => Promise<Created>): Promise<void> {
+    const read = async (print: Fingerprint): Promise<void> => print.document('body', body);
+    return this.once(read, async (keyed) => {
+      if (keyed) await read(keyed.print);
+      return create(keyed);
+    });
+  }
+
+  async #created(answer: StoredAnswer, more: Readonly<Record<string, string>> = {}): Promise<void> {
+    const { code, body, path, headers } = answer;
+    const location = path === undefined ? {} : { location: `${this.publicUrl}${path}` };
+    const all = { ...location, ...headers, ...more };
+    if (body === undefined) this.empty(code, all);
+    else await this.#jsonText(code, body, all);
   }
 
   empty(code: number, headers: Readonly<Record<string, string>> = {}): void {

@@ -74,7 +74,7 @@ export function versionOf(request: IncomingMessage, assumed: ApiVersion = DEFAUL
 const SINGULAR: ReadonlySet<string> = new Set([
   ...['host', 'content-length', 'content-type', 'expect', 'origin'],
   ...['authorization', 'admin-token', 'auth-key', 'auth_key', 'user-id'],
-  ...['api-version', 'traceparent', 'traceid'],
+  ...['api-version', 'idempotency-key', 'traceparent', 'traceid'],
   ...['range', 'if-range', 'if-modified-since', 'if-unmodified-since'],
 ]);
 

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { ApiVersion } from '../../../engine/model/api-version.ts';
+import type { IdempotencyKeys } from '../../../engine/ports/idempotency-keys.ts';
 import type { DiskRoom } from '../../../engine/ports/storage-room.ts';
 import { aborted, defect, kindOf, lackOf, messageOf } from '../../../engine/runtime/failure.ts';
 import type { LinkedControllers } from '../../../engine/runtime/joined-signal.ts';
@@ -26,6 +27,7 @@ import { answerError } from './answer-error.ts';
 import { RequestContext, type SharedByAnswers } from './context.ts';
 import { forbidden, type HttpError, notFound, toHttpError, unavailable } from './errors.ts';
 import type { HttpMetrics } from './http-metrics.ts';
+import { IdempotentRequests, keyOf } from './idempotency.ts';
 import { QueryReader } from './query.ts';
 import { RateLimit, type RateLimits } from './rate-limit.ts';
 import { RequestAudit, type RequestAuditOptions } from './request-audit.ts';
@@ -51,6 +53,8 @@ interface PipelineOptions {
   readonly assumedApiVersion?: ApiVersion | undefined;
   /** Default: none. */
   readonly rateLimits?: RateLimits | undefined;
+  /** Required if a route takes keys. */
+  readonly keys?: IdempotencyKeys | undefined;
   /** Absent = there is always room. */
   readonly room?: DiskRoom | undefined;
   /** True when the listener uses TLS. */
@@ -89,7 +93,14 @@ export class RequestPipeline {
     this.routes = [...options.opsRoutes.filter((route) => !own.has(nameOf(route))), ...options.routes];
     this.#always = new Set(this.routes.filter((route) => ops.has(nameOf(route))));
     this.#router = new Router(this.routes, options.url.basePath);
-    this.#shared = { url: options.url, lists: new Semaphore(LISTS_AT_ONCE), draining: this.#draining.signal };
+    const { keys, clock, log } = options;
+    const idempotent = keys && new IdempotentRequests(keys, clock, log);
+    this.#shared = {
+      url: options.url,
+      lists: new Semaphore(LISTS_AT_ONCE),
+      draining: this.#draining.signal,
+      idempotent,
+    };
     this.#query = new QueryReader();
     this.#rate = new RateLimit(options.rateLimits ?? {}, options.clock);
     this.#audit = new RequestAudit({ ...options.audit, clock: options.clock });
@@ -203,9 +214,10 @@ export class RequestPipeline {
     this.#audit.admitted(scope, route, caller);
     parameters.delete('access_token');
     const query = this.#query.read(route, parameters);
+    const key = route.keyed ? keyOf(request) : undefined;
     const lack = needsRoom(route) ? await this.#options.room?.lack() : undefined;
     if (lack !== undefined) throw unavailable(lack, FULL_RETRY_SECONDS);
-    const asked = { caller, version, versionNamed: namesVersion(request), params, query };
+    const asked = { caller, version, versionNamed: namesVersion(request), params, query, key };
     await route.handler(new RequestContext(scope, this.#shared, asked));
     await response.settled;
     if (!response.headersSent && !response.destroyed)

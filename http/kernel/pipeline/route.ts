@@ -72,6 +72,8 @@ export interface Route {
   readonly queryToken?: boolean;
   /** Headers of all responses of the route, and of responses to OPTIONS for its path. */
   readonly standing?: Readonly<Record<string, string>>;
+  /** Takes an Idempotency-Key. The handler creates by `context.once` or `context.onceFor`. */
+  readonly keyed?: true;
   /** Served even while a disk is full, because it frees space or writes very little. GET and DELETE always are. */
   readonly servedWhenFull?: true;
   /** Responses may last as long as the client listens. Their duration is not measured. */

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { auditRetention, historyRetention, sweepUploads } from '../../../actors/daemons/sweeps.ts';
+import { auditRetention, historyRetention, keyRetention, sweepUploads } from '../../../actors/daemons/sweeps.ts';
 import type { DatasetId } from '../../../engine/model/ids.ts';
 import { fileKey } from '../../../engine/model/object-key.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
@@ -9,6 +9,7 @@ import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { auditRow } from '../../conformance/audit-log.ts';
 import { FakeAuditLog } from '../../fakes/fake-audit-log.ts';
 import { FakeDatasetEvents } from '../../fakes/fake-dataset-events.ts';
+import { FakeIdempotencyKeys } from '../../fakes/fake-idempotency-keys.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
 import { newAddress, newUser } from '../../support/dataset-samples.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
@@ -108,4 +109,23 @@ t.test('history and events go by their age; a new retention holds from the next 
   await clock.advance(7_200_000);
   t.equal(dropped.at(-1), 7);
   t.strictSame(await left(), ['6']);
+});
+
+t.test('expired idempotency keys of every service go', async (t) => {
+  const clock = new VirtualClock(MONDAY);
+  const services = [new FakeIdempotencyKeys(), new FakeIdempotencyKeys()];
+  const claim = (key: string) => ({ caller: 'user:1', operation: 'create', key, holder: 'a request' });
+  const bounds = (untilMs: number) => ({ nowMs: MONDAY, untilMs, most: 10 });
+  for (const keys of services) {
+    await keys.claim(claim('short'), bounds(MONDAY + 20_000), never);
+    await keys.claim(claim('long'), bounds(MONDAY + DAY), never);
+  }
+  const timer = keyRetention({ keys: services, clock, log: silentLogger(), metrics: new Metrics() });
+  await timer.start(never);
+  t.teardown(() => timer.kill());
+  const left = () => services.map(({ keys }) => [...keys.values()].map((one) => one.claim.key));
+  await clock.advance(60_000);
+  t.strictSame(left(), [['long'], ['long']]);
+  await clock.advance(DAY + 7_200_000);
+  t.strictSame(left(), [[], []]);
 });

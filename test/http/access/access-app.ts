@@ -11,6 +11,7 @@ import { PostgresEnteredDatasets, PostgresGrants } from '../../../engine/adapter
 import { WaitingApprovals } from '../../../engine/adapters/access/waiting-approvals.ts';
 import { PostgresAccounts, PostgresAddressBook } from '../../../engine/adapters/datasets/accounts-postgres.ts';
 import { PostgresUserDatasets, PostgresUserStudies } from '../../../engine/adapters/datasets/user-studies-postgres.ts';
+import { PostgresIdempotencyKeys } from '../../../engine/adapters/idempotency/idempotency-keys-postgres.ts';
 import { accessMigrations, cacheMigrations, migrate } from '../../../engine/adapters/migrations/migrations.ts';
 import { Postgres } from '../../../engine/adapters/postgres/postgres.ts';
 import type { MailDraft } from '../../../engine/model/access-mail.ts';
@@ -136,6 +137,7 @@ export async function serveAccess(
   const docs = apiDocs(routes, { title: 'Longshore access', version: '1', basePath: '' });
   const { url } = await httpApp(t, [...routes, ...docs], {
     auth: { verify, queryToken: false, remember },
+    keys: new PostgresIdempotencyKeys(db),
     url: { basePath: '' },
   });
   const promised = new PromisedAnswers(routes);

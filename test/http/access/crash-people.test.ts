@@ -3,7 +3,17 @@
 
 import t from 'tap';
 import { type App, replace } from './access-app.ts';
-import { type Change, change, cutEverywhere, PROVIDER, patch, post, remove, stranger } from './cut-everywhere.ts';
+import {
+  type Change,
+  change,
+  cutEverywhere,
+  keyed,
+  PROVIDER,
+  patch,
+  post,
+  remove,
+  stranger,
+} from './cut-everywhere.ts';
 
 /** The id of what is made so, under that name. */
 const made = async (app: App, path: string, body: object, name: string): Promise<unknown> =>
@@ -13,8 +23,14 @@ const staff = async (app: App, userId: number) =>
 const provider = async (app: App, userId: number) =>
   `/dataset-providers/${await made(app, '/dataset-providers', { ...PROVIDER, userId }, 'providerId')}`;
 
+const STAFF = change('staff is added', 200, 409, async (_, userId) => post('1', '/staff', { userId, isOwner: true }));
+const INVITED = change('a provider is invited', 200, 429, async (_, user) =>
+  post('2', '/dataset-providers', { ...PROVIDER, email: stranger(user) }),
+);
+
 const CHANGES: readonly Change[] = [
-  change('staff is added', 200, 409, async (_, userId) => post('1', '/staff', { userId, isOwner: true })),
+  STAFF,
+  keyed(STAFF),
   change('staff becomes owner', 204, 204, async (app, user) =>
     patch('1', await staff(app, user), replace('/isOwner', true)),
   ),
@@ -22,9 +38,8 @@ const CHANGES: readonly Change[] = [
   change('a provider is added', 200, 409, async (_, userId) =>
     post('2', '/dataset-providers', { ...PROVIDER, userId }),
   ),
-  change('a provider is invited', 200, 429, async (_, user) =>
-    post('2', '/dataset-providers', { ...PROVIDER, email: stranger(user) }),
-  ),
+  INVITED,
+  keyed(INVITED),
   change('a provider becomes manager', 204, 204, async (app, user) =>
     patch('2', await provider(app, user), replace('/isManager', true)),
   ),

@@ -3,15 +3,18 @@
 
 import t from 'tap';
 import { type App, asks } from './access-app.ts';
-import { type Change, change, cutEverywhere, PROVIDER, post, REQUEST, stranger } from './cut-everywhere.ts';
+import { type Change, change, cutEverywhere, keyed, PROVIDER, post, REQUEST, stranger } from './cut-everywhere.ts';
 
 const enters = (body: (user: number) => object) => async (_: App, user: number) =>
   post('2', '/dataset-end-users', { ...REQUEST, ...body(user) });
 
+const ASKED = change('a person asks', 200, 409, async (_, userId) =>
+  post(String(userId), '/dataset-end-users', { ...REQUEST, userId }),
+);
+
 const CHANGES: readonly Change[] = [
-  change('a person asks', 200, 409, async (_, userId) =>
-    post(String(userId), '/dataset-end-users', { ...REQUEST, userId }),
-  ),
+  ASKED,
+  keyed(ASKED),
   change(
     'a manager enters a person',
     200,

@@ -12,6 +12,8 @@ export interface Call {
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;
+  /** Its Idempotency-Key. */
+  readonly key?: string;
 }
 
 export interface Change {
@@ -34,6 +36,12 @@ export const remove = (who: string, path: string): Call => ({ who, method: 'DELE
 export const stranger = (user: number): string => `stranger-${user}@lab.example`;
 export const requestPath = (user: number): string => `/dataset-end-users/${user}-protected`;
 
+/** The same with a key: done once, and answered as if it were done now however often it is asked for. */
+export const keyed = ({ name, status, call }: Change): Change => ({
+  ...{ name: `${name}, with a key`, status, again: status },
+  call: async (app, user) => ({ ...(await call(app, user)), key: `key-of-${user}` }),
+});
+
 /** `status` at first, `again` once it has been done already. */
 export const change = (name: string, status: number, again: number, call: Change['call']): Change => ({
   ...{ name, status, again, call },
@@ -52,8 +60,13 @@ async function setup(t: Test) {
   await healthy.catalogue.put([dataset('controlled', 'controlled', { daysForApproval: 0 })], never);
   const line = await postgresProxy(t, healthy.at);
   const cuttable = await serveAccess(t, { ...healthy.at, port: line.port }, healthy.clock);
-  const status = async (app: App, { who, method, path, body }: Call): Promise<number> =>
-    (await app.call(who, method, path, body, who === undefined ? { 'admin-token': ADMIN_TOKEN } : {})).status;
+  const status = async (app: App, { who, method, path, body, key }: Call): Promise<number> => {
+    const headers = {
+      ...(who === undefined ? { 'admin-token': ADMIN_TOKEN } : {}),
+      ...(key === undefined ? {} : { 'idempotency-key': key }),
+    };
+    return (await app.call(who, method, path, body, headers)).status;
+  };
   let user = 10_000;
   const next = async (change: Change) => {
     // The same statements each time: what was found out about a caller is not remembered for so long.
@@ -104,6 +117,8 @@ async function cutOne(t: Test, world: Awaited<ReturnType<typeof setup>>, change:
     const done = committed || (answered === change.status && !change.beside);
     t.strictSame(await added(), done ? whole : NOTHING, name);
     t.strictSame(await disagreements(healthy.db), [], name);
+    // The claim of a request that could not release it.
+    await healthy.db.query('delete from idempotency_key where answer is null');
     const repeated = await status(cut.ends === 'process' ? healthy : cuttable, call);
     t.equal(repeated, done ? change.again : change.status, `${name}, and again`);
     t.strictSame(await added(), whole, `${name}: once`);

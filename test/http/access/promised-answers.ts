@@ -2,6 +2,7 @@
 
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import { documented } from '../../../http/kernel/openapi/keyed-route.ts';
 import type { Route } from '../../../http/kernel/pipeline/route.ts';
 import { closed } from '../installer/response-check.ts';
 
@@ -10,7 +11,9 @@ export class PromisedAnswers {
   readonly #checks = new Map<object, ValidateFunction>();
 
   constructor(routes: readonly Route[]) {
-    this.#routes = routes.map((route) => [new RegExp(`^${route.path.replaceAll(/:\w+/g, '[^/]+')}$`), route]);
+    this.#routes = routes
+      .map(documented)
+      .map((route) => [new RegExp(`^${route.path.replaceAll(/:\w+/g, '[^/]+')}$`), route]);
   }
 
   /** Throws when the code is not documented, or the body is not what is documented for it. */

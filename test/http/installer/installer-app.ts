@@ -9,6 +9,7 @@ import { PostgresDatasetEdits } from '../../../engine/adapters/datasets/dataset-
 import { PostgresDatasetEvents } from '../../../engine/adapters/datasets/dataset-events-postgres.ts';
 import { PostgresDatasetQueries } from '../../../engine/adapters/datasets/dataset-queries-postgres.ts';
 import { PostgresDatasetReports } from '../../../engine/adapters/datasets/dataset-reports-postgres.ts';
+import { PostgresIdempotencyKeys } from '../../../engine/adapters/idempotency/idempotency-keys-postgres.ts';
 import { PostgresJobAdmin } from '../../../engine/adapters/jobs/job-admin-postgres.ts';
 import { PostgresJobCancels } from '../../../engine/adapters/jobs/job-cancels-postgres.ts';
 import { PostgresJobHistory } from '../../../engine/adapters/jobs/job-history-postgres.ts';
@@ -205,7 +206,10 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     ...(options.remoteFiles ? { remoteFiles: options.remoteFiles } : {}),
     ...(options.installStatus ? { installStatus: options.installStatus } : {}),
   });
-  const { url, port } = await listen(t, routes, options.cors);
+  const { url, port } = await listen(t, routes, {
+    keys: new PostgresIdempotencyKeys(db),
+    ...(options.cors ? { cors: options.cors } : {}),
+  });
   return {
     url,
     port,
@@ -227,8 +231,11 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
 }
 
 /** Serves the routes on a port of their own until the test ends. */
-export const listen = (t: Teardown, routes: readonly Route[], cors?: readonly string[]) =>
-  httpApp(t, routes, { auth: { verify }, url: { basePath: '' }, ...(cors ? { cors } : {}) });
+export const listen = (
+  t: Teardown,
+  routes: readonly Route[],
+  more: Pick<Parameters<typeof httpApp>[2] & object, 'cors' | 'keys'> = {},
+) => httpApp(t, routes, { auth: { verify }, url: { basePath: '' }, ...more });
 
 /** Parts in order: `[name, text]`, or `[name, bytes, fileName]`. */
 export type FormPart = readonly [string, string] | readonly [string, string | Buffer, string];

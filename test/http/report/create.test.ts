@@ -204,3 +204,14 @@ t.test('while query jobs cannot be looked at, the answer is 503 and not that the
   app.queries.away = false;
   t.equal((await app.call('1', 'POST', '/jobs', { queryJobID })).status, 200);
 });
+
+t.test('a key is for one request: another one is 422, the same gets the same answer', async (t) => {
+  const app = await reportApp(t);
+  const query = app.query();
+  const post = (body: object, who = '1') => app.call(who, 'POST', '/jobs', body, { 'idempotency-key': 'k' });
+  const [first, again] = [await post({ queryJobID: query }), await post({ queryJobID: query })];
+  t.strictSame([first.status, first.headers.get('idempotent-replayed')], [200, null]);
+  t.strictSame([again.status, again.text, again.headers.get('idempotent-replayed')], [200, first.text, 'true']);
+  t.match(await post({ queryJobID: query, blastConfig: { formatType: 'csv' } }), { status: 422 });
+  t.equal((await post({ queryJobID: query, blastConfig: { formatType: 'csv' } }, 'guest-1')).status, 200);
+});

@@ -2,6 +2,7 @@
 // objects in memory and a clock that stands still. A bearer token is the user's id; `guest-7` is guest 7.
 
 import { sweepReports } from '../../../actors/report/report-sweep.ts';
+import { PostgresIdempotencyKeys } from '../../../engine/adapters/idempotency/idempotency-keys-postgres.ts';
 import type { QueryJob, QueryJobId, QueryProgram, QueryStatus } from '../../../engine/model/report/query-job.ts';
 import { type ReportJobId, reportFileKey } from '../../../engine/model/report/report-job.ts';
 import type { ReportClaim, ReportOutcome } from '../../../engine/ports/report-jobs.ts';
@@ -43,7 +44,7 @@ export async function reportApp(t: Teardown, options: Partial<ReportParts> = {})
     version: '1',
     ...options,
   });
-  const { url, port } = await httpApp(t, routes, { auth: { verify } });
+  const { url, port } = await httpApp(t, routes, { auth: { verify }, keys: new PostgresIdempotencyKeys(db) });
   const promised = new PromisedAnswers(routes);
   const call = async (user: string | undefined, method: string, path: string, body?: unknown, headers: object = {}) => {
     const answer = await callAs(user, method, url + path, body, headers);

@@ -10,12 +10,15 @@ import { type Clock, deadline } from '../../../../engine/runtime/time.ts';
 import { mediaType } from '../../../kernel/bodies/body.ts';
 import type { RequestContext } from '../../../kernel/pipeline/context.ts';
 import { badRequest, HttpError, notFound, tooLarge, tooMany } from '../../../kernel/pipeline/errors.ts';
+import type { Fingerprint } from '../../../kernel/pipeline/fingerprint.ts';
+import type { Created, KeyedRequest } from '../../../kernel/pipeline/idempotency.ts';
 import type { UploadSlots } from '../upload-limits.ts';
 import { type Appended, append } from './appending.ts';
 import {
   bytesIn,
   demandOffsetType,
   demandVersion,
+  httpDate,
   OFFSET_TYPE,
   overLength,
   readChecksum,
@@ -93,8 +96,14 @@ export class ResumableIntake {
     return held.upload;
   }
 
+  /** What a creation asks for. Its bytes are none of it: a repetition continues with those that were received. */
+  print({ request }: RequestContext, print: Fingerprint): void {
+    const { 'upload-length': length, 'upload-metadata': metadata } = request.headers;
+    print.document('upload', { length, metadata });
+  }
+
   /** Creates an upload, with the first bytes of it if the request has a body. */
-  async create(context: RequestContext): Promise<ResumableUpload> {
+  async create(context: RequestContext, keyed: KeyedRequest | undefined): Promise<Created> {
     const { request, userId: owner, signal } = context;
     demandVersion(request);
     const length = this.#lengthOf(context);
@@ -105,7 +114,11 @@ export class ResumableIntake {
     const bounds = { bytes: settings.userMaxStorageBytes, uploads: settings.resumablePerUser };
     const expiresMs = clock.now() + settings.resumableExpiryMs();
     const created = { id: newUploadId(random), owner, length, fileName, metadata: text, expiresMs };
-    const result = await resumable.create(created, bounds, signal);
+    const isEmpty = !hasBytes && length > 0;
+    const answer = createdAnswer({ ...created, offset: 0 });
+    // With bytes, the answer is known later.
+    const sealed = isEmpty ? keyed?.seal(answer) : undefined;
+    const result = await resumable.create(created, { ...bounds, keyed: sealed }, signal);
     if (result === 'too many uploads')
       throw tooMany(
         `you have ${bounds.uploads} resumable uploads, which is the most allowed; finish or delete some`,
@@ -114,12 +127,12 @@ export class ResumableIntake {
     if (result === 'over quota')
       throw tooLarge(overQuota('the upload has', length, bounds.bytes, await this.#parts.uploads.usage(owner, signal)));
     onResumable('created');
-    if (!hasBytes && length > 0) return { ...created, offset: 0, place: undefined };
+    if (isEmpty) return answer;
     await using held = await this.claims.take(created.id, owner, signal);
     try {
       // The bytes of an empty upload are stored, too.
       const { offset, expiresMs: later } = await this.#append(held, context, checksum);
-      return { ...held.upload, offset, expiresMs: later };
+      return createdAnswer({ id: created.id, offset, expiresMs: later });
     } catch (error) {
       // The client has not learned the id.
       await this.#remove(held);
@@ -193,6 +206,11 @@ export class ResumableIntake {
     return length;
   }
 }
+
+const createdAnswer = ({ id, offset, expiresMs }: Pick<ResumableUpload, 'id' | 'offset' | 'expiresMs'>): Created => ({
+  ...{ code: 201, path: `/uploads/${id}` },
+  headers: { 'upload-offset': String(offset), 'upload-expires': httpDate(expiresMs) },
+});
 
 /** Throws 404 for anything that is not an id. */
 function idOf(context: RequestContext): UploadId {

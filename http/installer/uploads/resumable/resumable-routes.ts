@@ -6,10 +6,11 @@ import type { ResumableUpload } from '../../../../engine/ports/resumable-uploads
 import { Type } from '../../../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../../../kernel/pipeline/context.ts';
 import { HttpError } from '../../../kernel/pipeline/errors.ts';
+import type { Fingerprint } from '../../../kernel/pipeline/fingerprint.ts';
 import { answer, type Route, type RouteParameter, refusals } from '../../../kernel/pipeline/route.ts';
 import { Datetime } from '../../dataset-terms.ts';
 import type { ResumableIntake } from './resumable-intake.ts';
-import { CHECKSUM_ALGORITHMS, OFFSET_TYPE, tusHeaders } from './tus-headers.ts';
+import { CHECKSUM_ALGORITHMS, httpDate, OFFSET_TYPE, tusHeaders } from './tus-headers.ts';
 
 const Bytes = Type.Integer({ minimum: 0, format: 'int64' });
 export const UploadIdText = Type.String({ pattern: '^[0-9a-f]{32}$' });
@@ -71,6 +72,7 @@ export function resumableRoutes(intake: ResumableIntake, maxUploadBytes: number)
     },
     {
       ...own,
+      keyed: true,
       method: 'POST',
       path: '/uploads',
       operationId: 'createResumableUpload',
@@ -93,12 +95,11 @@ export function resumableRoutes(intake: ResumableIntake, maxUploadBytes: number)
           460: APPENDED[460],
         }),
       },
-      handler: async (context) => {
-        const { id, offset, expiresMs } = await intake.create(context);
-        context.empty(201, {
-          location: `${context.publicUrl}/uploads/${id}`,
-          'upload-offset': String(offset),
-          'upload-expires': httpDate(expiresMs),
+      handler: (context) => {
+        const read = async (print: Fingerprint): Promise<void> => intake.print(context, print);
+        return context.once(read, (keyed) => {
+          if (keyed) intake.print(context, keyed.print);
+          return intake.create(context, keyed);
         });
       },
     },
@@ -179,8 +180,6 @@ export function resumableRoutes(intake: ResumableIntake, maxUploadBytes: number)
 }
 
 const UNCACHED = { 'cache-control': 'no-store' };
-
-const httpDate = (ms: number): string => new Date(ms).toUTCString();
 
 async function showUpload(context: RequestContext, intake: ResumableIntake): Promise<void> {
   if (!context.wantsBody) return context.empty(200, headOf(await intake.settled(context)));

@@ -21,6 +21,8 @@ export const tusHeaders = (maxUploadBytes: number): Readonly<Record<string, stri
   'tus-checksum-algorithm': CHECKSUM_ALGORITHMS.join(','),
 });
 
+export const httpDate = (ms: number): string => new Date(ms).toUTCString();
+
 /** 413, as the protocol requires. Uploads in one request get 400, as their contract requires. */
 export const overLength = (message: string): HttpError => new HttpError('bad-request', message, { code: 413 });
 export const checksumMismatch = (message: string): HttpError => new HttpError('bad-request', message, { code: 460 });
