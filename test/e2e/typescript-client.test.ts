@@ -28,7 +28,9 @@ const installer = installerClient({
 const details = detailsOf('genelist') as unknown as NewDataset;
 
 t.test('uploads a dataset, waits until it is installed, and reads it back', async (t) => {
-  const id = await uploadDataset(installer, { details, files: [new File([geneList(10)], 'genes.txt')] });
+  const upload = { details, files: [new File([geneList(10)], 'genes.txt')], idempotencyKey: crypto.randomUUID() };
+  const id = await uploadDataset(installer, upload);
+  t.equal(await uploadDataset(installer, upload), id, 'repeated with its key, it is one');
   const dataset = await untilInstalled(installer, id);
   t.match(dataset, { datasetId: id, name: details.name, owner: { userId: Number(OWNER) } });
   t.equal(outcomeOf(dataset.status), 'installed');

@@ -25,6 +25,8 @@ t.test('uploads, waits, lists, downloads, deletes, and says what was refused', a
   const { stdout } = await run(PYTHON_CLIENT.python, args, { env });
   t.match(JSON.parse(stdout), {
     name: 'Genes by Python',
+    repeated: true,
+    lost: [2, 1],
     listed: true,
     files: ['genes.txt'],
     text: 'PF3D7_0100100\nPF3D7_0100200\n',

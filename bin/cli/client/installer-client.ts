@@ -1,5 +1,6 @@
 // Client for the installer's REST API. Every call has a signal; calls with a short response have a deadline.
 
+import { randomUUID } from 'node:crypto';
 import { createWriteStream, openAsBlob } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -11,6 +12,7 @@ import { decodeUtf8 } from '../../../engine/model/utf8.ts';
 import { Failure } from '../../../engine/runtime/failure.ts';
 import { systemClock } from '../../../engine/runtime/time.ts';
 import { type ApiCall, bodyOf, callApi, withDeadline } from './api-call.ts';
+import { isLost, repeating } from './repeating.ts';
 import { RESUMABLE_FROM_BYTES, ResumableTransfer } from './resumable-transfer.ts';
 
 interface ClientOptions {
@@ -45,7 +47,7 @@ export interface DatasetItem {
 export interface UploadSource {
   readonly files: readonly string[];
   readonly url?: string | undefined;
-  /** Called with the bytes of the files that were sent since the last call. */
+  /** Called with the bytes that were sent since the last call; negative when some have to be sent again. */
   readonly sent?: (bytes: number) => void;
   /** Large files are sent as resumable uploads, which are remembered in this folder. Undefined: all files go in one request. */
   readonly stateDir?: string | undefined;
@@ -129,11 +131,25 @@ export class InstallerClient {
     source: UploadSource,
     signal: AbortSignal,
   ): Promise<string> {
-    const sent = (await isLarge(source)) ? await this.#sendResumably(source, signal) : undefined;
-    const body = sent ? stringifyJson({ details, uploadIds: sent.uploadIds }) : await formOf(details, source);
-    const headers = sent ? { 'content-type': 'application/json' } : {};
-    const create = () => this.#call(path, { method, body, headers }, signal);
-    const response = await (sent ? sent.transfer.finish(sent.uploadIds, create, signal) : create());
+    const large = (await isLarge(source)) ? await this.#sendResumably(source, signal) : undefined;
+    const key = { 'idempotency-key': randomUUID() };
+    let response: Response;
+    if (large) {
+      const body = stringifyJson({ details, uploadIds: large.uploadIds });
+      const headers = { ...key, 'content-type': 'application/json' };
+      response = await large.transfer.finish(() => this.#call(path, { method, body, headers }, signal), signal);
+    } else {
+      let counted = 0;
+      const sent = (bytes: number): void => {
+        counted += bytes;
+        source.sent?.(bytes);
+      };
+      const create = async (): Promise<Response> => {
+        if (counted > 0) sent(-counted);
+        return this.#call(path, { method, body: await formOf(details, { ...source, sent }), headers: key }, signal);
+      };
+      response = await repeating(create, systemClock, signal, isLost);
+    }
     return ((await bodyOf(response)) as { datasetId: string }).datasetId;
   }
 

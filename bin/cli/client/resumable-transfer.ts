@@ -2,7 +2,7 @@
 // Which upload belongs to a file is remembered below `$XDG_STATE_HOME/longshore/uploads`, by server, caller, path, size and time
 // of the last change. Connections that break are retried; each success resets the delays and the attempts.
 
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -16,6 +16,7 @@ import { Backoff, DELAYS } from '../../../engine/runtime/retry.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
 import { ApiError } from '../command.ts';
 import { type ApiCall, withDeadline } from './api-call.ts';
+import { ATTEMPTS, isPassing, repeating } from './repeating.ts';
 
 /** Files that have more bytes than this, all together, are sent this way. */
 export const RESUMABLE_FROM_BYTES = 64 * 1024 * 1024;
@@ -41,12 +42,9 @@ export const uploadStateDir = (env: Readonly<Record<string, string | undefined>>
   join(env.XDG_STATE_HOME || join(homedir(), '.local', 'state'), 'longshore', 'uploads');
 
 const TUS = { 'tus-resumable': '1.0.0' } as const;
-/** Failures in a row without a byte sent in between; the delays add up to five minutes. */
-const ATTEMPTS = 15;
 const READ_BYTES = 256 * 1024;
 /** A connection that takes no bytes for so long is given up. */
 const STALLED_MS = 60_000;
-const AGAIN: readonly number[] = [408, 409, 423, 429, 500, 502, 503, 504];
 
 interface Sending {
   readonly file: string;
@@ -77,33 +75,11 @@ export class ResumableTransfer {
     return ids;
   }
 
-  /**
-   * Makes a dataset of the uploads with `create`, which is repeated while the server is away. An upload that is gone after such a
-   * failure was used: the dataset exists, and only the response was lost.
-   */
-  async finish(uploadIds: readonly string[], create: () => Promise<Response>, signal: AbortSignal): Promise<Response> {
-    const backoff = new Backoff(DELAYS.batch);
-    for (;;) {
-      try {
-        if (backoff.failures > 0 && (await this.#offset(uploadIds[0] ?? '', signal)) === undefined) {
-          await this.#forget();
-          throw new Failure(
-            'rejected',
-            "the connection broke, but the dataset was made: 'longshore datasets list' shows it",
-          );
-        }
-        const response = await create();
-        await this.#forget();
-        return response;
-      } catch (error) {
-        if (signal.aborted || !isPassing(error) || backoff.failures + 1 >= ATTEMPTS) throw error;
-        await this.#options.clock.sleep(backoff.failed(), signal);
-      }
-    }
-  }
-
-  async #forget(): Promise<void> {
+  /** Makes a dataset of the uploads with `create`, which has a key and is repeated while the server is away. */
+  async finish(create: () => Promise<Response>, signal: AbortSignal): Promise<Response> {
+    const response = await repeating(create, this.#options.clock, signal);
     for (const { stateFile } of this.#sent) await rm(stateFile, { force: true });
+    return response;
   }
 
   async #describe(file: string): Promise<Sending> {
@@ -118,12 +94,15 @@ export class ResumableTransfer {
     const backoff = new Backoff(DELAYS.batch);
     let id = await rememberedIn(sending.stateFile);
     let counted = 0;
+    let key = randomUUID();
     for (;;) {
       try {
         const at = id === undefined ? undefined : await this.#offset(id, signal);
         if (at === undefined) {
-          id = await this.#create(sending, signal);
+          id = await this.#create(sending, key, signal);
           if (id === undefined) return undefined;
+          // The server may forget the upload; then another one is created.
+          key = randomUUID();
         }
         const offset = at ?? 0;
         sent(offset - counted);
@@ -162,9 +141,9 @@ export class ResumableTransfer {
     }
   }
 
-  async #create({ name, size, stateFile }: Sending, signal: AbortSignal): Promise<string | undefined> {
+  async #create({ name, size, stateFile }: Sending, key: string, signal: AbortSignal): Promise<string | undefined> {
     const metadata = `filename ${Buffer.from(name).toString('base64')}`;
-    const headers = { ...TUS, 'upload-length': String(size), 'upload-metadata': metadata };
+    const headers = { ...TUS, 'idempotency-key': key, 'upload-length': String(size), 'upload-metadata': metadata };
     try {
       const response = await this.#options.call('/uploads', { method: 'POST', headers }, withDeadline(signal));
       const id = response.headers.get('location')?.split('/').at(-1);
@@ -255,9 +234,4 @@ async function rememberedIn(stateFile: string): Promise<string | undefined> {
   } catch {
     return undefined;
   }
-}
-
-function isPassing(error: unknown): boolean {
-  if (error instanceof ApiError) return AGAIN.includes(error.status);
-  return error instanceof Failure && error.kind === 'transient';
 }

@@ -84,12 +84,17 @@ export interface Upload {
   readonly dataUrl?: string;
   readonly documents?: readonly File[];
   readonly properties?: readonly File[];
+  /**
+   * A value made up for this upload, such as `crypto.randomUUID()`. An upload that is repeated with it, because its answer was
+   * lost, returns the id of the same dataset.
+   */
+  readonly idempotencyKey?: string;
 }
 
 /** Uploads a dataset and returns its id. The service validates and installs it afterwards: {@link untilInstalled}. */
 export async function uploadDataset(
   installer: Client<InstallerPaths>,
-  { details, files = [], dataUrl, documents = [], properties = [] }: Upload,
+  { details, files = [], dataUrl, documents = [], properties = [], idempotencyKey }: Upload,
   signal?: AbortSignal,
 ): Promise<string> {
   const form = new FormData();
@@ -102,6 +107,7 @@ export async function uploadDataset(
     // The form is the body; its type in the document describes the parts.
     body: form as never,
     bodySerializer: () => form,
+    ...(idempotencyKey === undefined ? {} : { headers: { 'Idempotency-Key': idempotencyKey } }),
     ...(signal ? { signal } : {}),
   });
   return (data as { readonly datasetId: string }).datasetId;

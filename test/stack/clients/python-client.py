@@ -28,7 +28,9 @@ def digest_of(path: Path) -> bytes:
 
 
 with Longshore(url, lambda: token) as longshore:
-    dataset_id = longshore.upload(details, [file("genes.txt", "PF3D7_0100100\nPF3D7_0100200\n")])
+    genes = [file("genes.txt", "PF3D7_0100100\nPF3D7_0100200\n")]
+    dataset_id = longshore.upload(details, genes, idempotency_key="genes")
+    seen["repeated"] = longshore.upload(details, genes, idempotency_key="genes") == dataset_id
     dataset = longshore.wait_until_installed(dataset_id, timeout=300)
     seen["name"] = dataset["name"]
     seen["listed"] = [one["datasetId"] for one in longshore.datasets()] == [dataset_id]
@@ -89,6 +91,29 @@ large = Path(folder) / "large.txt"
 with open(large, "w") as out:
     for number in range(900_000):
         out.write(f"PF3D7_{number:07d}\n")
+class AnswerLost(httpx.HTTPTransport):
+    """Loses the answer to the first upload."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.uploads = 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = super().handle_request(request)
+        if request.method == "POST" and request.url.path == "/datasets":
+            self.uploads += 1
+            if self.uploads == 1:
+                response.read()
+                raise httpx.ReadError("cut off")
+        return response
+
+
+lossy = AnswerLost()
+with Longshore(url, token, transport=lossy) as longshore:
+    before = len(longshore.datasets())
+    longshore.upload(details, genes)
+    seen["lost"] = [lossy.uploads, len(longshore.datasets()) - before]
+
 flaky = Flaky()
 longshore_client.RESUMABLE_FROM = 1_000_000
 with Longshore(url, token, transport=flaky) as longshore:

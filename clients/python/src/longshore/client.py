@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +16,7 @@ import httpx
 
 from .errors import DatasetFailed, DatasetRefused, LongshoreError
 from .resumable import RESUMABLE_FROM, send_file
+from .retrying import repeated
 
 if TYPE_CHECKING:
     from . import models
@@ -83,6 +85,7 @@ class Longshore:
         data_url: str | None = None,
         documents: Sequence[str | os.PathLike[str]] = (),
         properties: Sequence[str | os.PathLike[str]] = (),
+        idempotency_key: str | None = None,
     ) -> str:
         """Uploads a dataset and returns its id. Give data ``files`` (or one archive), or a ``data_url``.
 
@@ -90,6 +93,11 @@ class Longshore:
         does not make them start anew.
 
         What was accepted is validated and installed after this: :meth:`wait_until_installed`.
+
+        An upload whose connection breaks is repeated. The service then returns the dataset that it has made, if it has.
+
+        :param idempotency_key: a value made up for this dataset; default: a new one for each call. A later call with it and
+            the same files returns the id of the same dataset, unless the files were sent as resumable uploads.
         """
         # As parts without file names. Otherwise httpx would send a form without files as urlencoded, which the service refuses.
         fields: list[tuple[str, Any]] = [("details", (None, json.dumps(details)))]
@@ -97,18 +105,23 @@ class Longshore:
             fields.append(("url", (None, data_url)))
         upload_ids = self._send_large(files)
         fields.extend(("uploadIds", (None, upload_id)) for upload_id in upload_ids)
-        with ExitStack() as opened:
-            parts = [
-                (name, (Path(path).name, opened.enter_context(open(path, "rb"))))
-                for name, paths in (
-                    ("dataFile", [] if upload_ids else files),
-                    ("docFile", documents),
-                    ("dataPropertiesFile", properties),
-                )
-                for path in paths
-            ]
-            response = self.request("POST", "/datasets", files=[*fields, *parts])
-        return cast(str, response.json()["datasetId"])
+        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+
+        def send() -> str:
+            with ExitStack() as opened:
+                parts = [
+                    (name, (Path(path).name, opened.enter_context(open(path, "rb"))))
+                    for name, paths in (
+                        ("dataFile", [] if upload_ids else files),
+                        ("docFile", documents),
+                        ("dataPropertiesFile", properties),
+                    )
+                    for path in paths
+                ]
+                response = self.request("POST", "/datasets", files=[*fields, *parts], headers=headers)
+            return cast(str, response.json()["datasetId"])
+
+        return repeated(send)
 
     def _send_large(self, files: Sequence[str | os.PathLike[str]]) -> list[str]:
         """The ids of the uploads; none if the files are small, or if the service has no resumable uploads."""

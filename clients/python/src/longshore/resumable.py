@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import base64
 import os
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
 
 from .errors import LongshoreError
+from .retrying import ATTEMPTS, may_pass, pause
 
 #: Files that have more bytes than this, all together, are sent this way.
 RESUMABLE_FROM = 64 * 1024 * 1024
 
 _TUS = {"Tus-Resumable": "1.0.0"}
 _CHUNK = 256 * 1024
-#: Failures in a row without a byte in between.
-_ATTEMPTS = 12
-_LONGEST_WAIT = 30.0
-_AGAIN = frozenset({408, 409, 423, 429, 500, 502, 503, 504})
 
 Request = Callable[..., httpx.Response]
 
@@ -51,12 +47,11 @@ def send_file(request: Request, path: str | os.PathLike[str]) -> str | None:
             offset = _append(request, upload, file, offset, size)
             failures = 0
         except (httpx.TransportError, LongshoreError) as error:
-            if isinstance(error, LongshoreError) and error.code not in _AGAIN:
-                raise
+            # Without a byte in between.
             failures += 1
-            if failures >= _ATTEMPTS:
+            if not may_pass(error) or failures >= ATTEMPTS:
                 raise
-            time.sleep(min(0.5 * 2**failures, _LONGEST_WAIT))
+            pause(failures)
 
 
 def _create(request: Request, name: str, size: int) -> str | None:
