@@ -4,6 +4,7 @@
 import { promisify } from 'node:util';
 import { brotliDecompress } from 'node:zlib';
 import { programBytes } from '../../../engine/runtime/program-files.ts';
+import { accepts } from '../answers/content-encoding.ts';
 import type { RequestContext } from '../pipeline/context.ts';
 import { notFound } from '../pipeline/errors.ts';
 import type { Route } from '../pipeline/route.ts';
@@ -60,7 +61,7 @@ async function sendScript(context: RequestContext): Promise<void> {
   }
   if (context.param('name') !== SCALAR) throw notFound(`'${context.param('name')}' is not a script of this page`);
   response.setHeader('cache-control', 'public, max-age=31536000, immutable');
-  if (!acceptsBrotli(context)) return context.text(200, SCRIPT_TYPE, await unpacked());
+  if (!accepts(context.request, 'br')) return context.text(200, SCRIPT_TYPE, await unpacked());
   response.setHeader('content-encoding', 'br');
   context.text(200, SCRIPT_TYPE, await packed());
 }
@@ -70,9 +71,6 @@ const packed = cached(() => programBytes('http/kernel/openapi/scalar/scalar.js.b
 const unpacked = cached(async () => promisify(brotliDecompress)(await packed()));
 
 const SCRIPT_TYPE = 'text/javascript; charset=utf-8';
-
-const acceptsBrotli = ({ request }: RequestContext): boolean =>
-  /\bbr\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(String(request.headers['accept-encoding'] ?? ''));
 
 /** Scalar's own colours have less contrast than WCAG 2.2 asks for. */
 const CONTRASTS =

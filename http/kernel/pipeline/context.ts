@@ -13,6 +13,7 @@ import { defect } from '../../../engine/runtime/failure.ts';
 import { type Items, inTurn, startingWith } from '../../../engine/runtime/items.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import type { Semaphore } from '../../../engine/runtime/semaphore.ts';
+import { accepts } from '../answers/content-encoding.ts';
 import { isKnown, requireMatch, tagOf } from '../answers/download.ts';
 import { JSON_TYPE, jsonListText } from '../answers/json-text.ts';
 import { sendPieces } from '../answers/sending.ts';
@@ -162,7 +163,7 @@ export class RequestContext {
 
   async #jsonText(code: number, text: string, headers: Readonly<Record<string, string>>): Promise<void> {
     const plain = Buffer.from(text);
-    const isPacked = plain.length >= GZIP_FROM_BYTES && this.#acceptsGzip;
+    const isPacked = plain.length >= GZIP_FROM_BYTES && accepts(this.request, 'gzip');
     const bytes = isPacked ? await compress(plain, GZIP_OPTIONS) : plain;
     this.#head(code, {
       'content-type': JSON_TYPE,
@@ -220,7 +221,7 @@ export class RequestContext {
       return;
     }
     const source = startingWith(begin, iterator);
-    if (!this.#acceptsGzip) return sendPieces(source, this.response, this.signal);
+    if (!accepts(this.request, 'gzip')) return sendPieces(source, this.response, this.signal);
     this.response.setHeader('content-encoding', 'gzip');
     // We pass the iterator and not a stream, because a stream would read ahead, and a piece may be as large as an item.
     return pipeline(source, createGzip(GZIP_OPTIONS), this.response, { signal: this.signal });
@@ -280,10 +281,6 @@ export class RequestContext {
   #isKnown(etag: string): boolean {
     const { method, headers } = this.request;
     return (method === 'GET' || method === 'HEAD') && isKnown(headers, { etag });
-  }
-
-  get #acceptsGzip(): boolean {
-    return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(String(this.request.headers['accept-encoding'] ?? ''));
   }
 
   #head(code: number, headers: Readonly<Record<string, string>>): void {
