@@ -31,7 +31,9 @@ const AuditItem = Type.Named('AuditItem', {
   method: Type.String(),
   route: Type.String({ description: "The route's pattern" }),
   dataset: Type.Optional(Type.String()),
-  records: Type.Record(Type.String(), Type.String(), { description: 'Path parameters, and ids of created records' }),
+  records: Type.Record(Type.String(), Type.Union([Type.String(), Type.Integer()]), {
+    description: 'Path parameters, and ids of created records; ids of users may be numbers',
+  }),
   outcome: Type.Enum([...AUDIT_OUTCOMES]),
   status: Type.Optional(Type.Integer({ description: 'Absent if no response was sent' })),
   count: Type.Integer({ minimum: 1, description: 'Number of identical requests that this row represents' }),

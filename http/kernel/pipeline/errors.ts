@@ -1,7 +1,7 @@
 // The table of errors: status word, HTTP code and body together (docs/contract/installer.md#errors). Any other error becomes a
 // 500, and its message never leaves the process.
 
-import { Failure, type FailureKind, kindOf, type Lack, lackOf } from '../../../engine/runtime/failure.ts';
+import { Busy, Failure, type FailureKind, kindOf, type Lack, lackOf } from '../../../engine/runtime/failure.ts';
 import { Type } from '../openapi/schema-node.ts';
 
 export const ERROR_CODES = {
@@ -91,6 +91,7 @@ const LACKS: Readonly<Record<Lack, string>> = {
 export function toHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof Failure && error.kind === 'rejected') return badRequest(error.message);
+  if (error instanceof Busy) return unavailable(error.message, error.retryAfterSeconds, error);
   const lack = lackOf(error);
   if (lack === 'room') return unavailable(LACKS.room, NO_ROOM_SECONDS, error);
   if (kindOf(error) === 'transient')

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { aborted, defect, kindOf, rejected, transient } from '../../../../engine/runtime/failure.ts';
+import { aborted, Busy, defect, kindOf, rejected, transient } from '../../../../engine/runtime/failure.ts';
 import {
   ERROR_CODES,
   type ErrorWord,
@@ -44,6 +44,7 @@ t.test(
       message: 'no such part',
       headers: {},
     });
+    t.match(toHttpError(new Busy('the store is held already', 7)), { message: 'the store is held already', code: 503 });
     t.strictSame(told(transient('database secret at 10.0.0.1 is away')), {
       code: 503,
       word: 'server-error',
