@@ -279,6 +279,12 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     touchedBy: ['clients/python/', 'http/installer/', 'http/kernel/openapi/'],
   },
   {
+    name: 'fuzzed documents',
+    run: `${INSTALL} python3 python3-venv schemathesis && ${some('stack', ['fuzz-documents'])}`,
+    seconds: 130,
+    touchedBy: ['http/kernel/openapi/', 'http/kernel/input/', 'test/stack/fuzz-documents'],
+  },
+  {
     name: 'blast runs',
     run: stack('blast-database', 'query-run', 'report-memory', 'report-readme', 'report-run'),
     seconds: 190,

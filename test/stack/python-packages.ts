@@ -61,4 +61,7 @@ export const PYTHON_CLIENT = new PythonPackages('python-client', [
   'mypy==2.4.1',
 ]);
 
-export const PYTHON_PACKAGES = [BIOM_FORMAT, HTTP_CLIENTS, PYTHON_CLIENT];
+/** Sends requests that the OpenAPI documents describe. */
+export const SCHEMATHESIS = new PythonPackages('schemathesis', ['schemathesis==4.32.5']);
+
+export const PYTHON_PACKAGES = [BIOM_FORMAT, HTTP_CLIENTS, PYTHON_CLIENT, SCHEMATHESIS];
