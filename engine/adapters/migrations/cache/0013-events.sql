@@ -129,7 +129,7 @@ begin
   end if;
   insert into dataset_event (kind, dataset_id, owner_id)
     select 'installed', d.dataset_id, d.owner_id from dataset d where d.dataset_id = its_id and d.state = 'live';
-  update install_status i set told = true where i.dataset_id = its_id and not i.told;
+  update install_status i set told = true where i.dataset_id = its_id and i.kind = 'data' and not i.told;
 end $$;
 
 create function tell_install_change() returns trigger language plpgsql set search_path from current as $$
@@ -150,10 +150,14 @@ begin
   end if;
   return null;
 end $$;
+-- Metadata follow the data, so the end of data that are installed tells nothing yet.
 create trigger tell_new_install after insert on install_status for each row
-  when (not new.told and install_is_over(new.status)) execute function tell_install_change();
+  when (not new.told and install_is_over(new.status) and (new.kind = 'meta' or new.status <> 'complete'))
+  execute function tell_install_change();
 create trigger tell_install_end after update of status on install_status for each row
-  when (not new.told and new.status <> old.status and install_is_over(new.status)) execute function tell_install_change();
+  when (not new.told and new.status <> old.status and install_is_over(new.status)
+    and (new.kind = 'meta' or new.status <> 'complete'))
+  execute function tell_install_change();
 
 -- Two targets that end at the same moment do not see each other; and where a target has no row, the end of the job decides.
 create function tell_installed_by_job() returns trigger language plpgsql set search_path from current as $$
