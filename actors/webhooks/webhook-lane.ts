@@ -14,6 +14,7 @@ import type {
   WebhookQueue,
   WebhookSender,
 } from '../../engine/ports/webhooks.ts';
+import { kindOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import { backoffMs, type Random, type RetryPolicy } from '../../engine/runtime/retry.ts';
@@ -62,7 +63,7 @@ export function webhookLane(options: WebhookLaneOptions): WebhookLane {
     source: pausableSource(source, isPaused, (wake) => pauses.watch(wake)),
     // Claimed before the pause, and not started.
     run: async (claim, signal) => (isPaused() ? AGAIN : deliver(claim, options, signal)),
-    settle: () => AGAIN,
+    settle: (error, claim) => settled(error, claim, options),
     abandon: () => AGAIN,
     idOf: ({ number }) => number,
     tenantOf: ({ tenant }) => tenant,
@@ -93,6 +94,18 @@ export async function deliver(
   log.debug({ ms, outcome: outcome.kind, reason: outcome.message }, 'webhook attempt failed');
   if (disabled !== undefined) log.warn({ reason: disabled }, 'webhook disabled');
   return outcome;
+}
+
+/** The outcome of an attempt that threw. A defect uses attempts up, so it cannot go round for ever. */
+export function settled(
+  error: unknown,
+  claim: WebhookClaim,
+  options: Pick<WebhookLaneOptions, 'clock' | 'log' | 'random' | 'retry' | 'disableAfterMs'>,
+): WebhookOutcome {
+  if (kindOf(error) === 'aborted') return AGAIN;
+  const { webhook, number } = claim;
+  options.log.error({ lane: WEBHOOK_LANE, webhook, delivery: number, err: error }, 'webhook attempt broke');
+  return failed(claim, { kind: 'failed', message: 'internal error' }, new Date(options.clock.now()), options);
 }
 
 type Failed = Extract<WebhookOutcome, { readonly message: string }>;

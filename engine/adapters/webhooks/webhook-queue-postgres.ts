@@ -39,7 +39,7 @@ where number = $1 and attempt = $2 and holder = $3 and state = 'running'`;
 
 const NOTE_DELIVERED = `
 update webhook set failures = 0, failing_since = null, rest_until = null, last_at = $2, last_delivered = true, last_status = $3,
-  last_message = null
+  last_message = null, previous_secret = case when previous_until > $2 then previous_secret end
 where id = $1 returning state`;
 
 const NOTE_FAILED = `

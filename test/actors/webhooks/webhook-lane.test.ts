@@ -1,5 +1,5 @@
 import t from 'tap';
-import { deliver } from '../../../actors/webhooks/webhook-lane.ts';
+import { deliver, settled } from '../../../actors/webhooks/webhook-lane.ts';
 import type { Tenant } from '../../../engine/model/ids.ts';
 import type { WebhookId, WebhookSecret } from '../../../engine/model/webhook.ts';
 import type { PostResult, WebhookClaim, WebhookOutcome } from '../../../engine/ports/webhooks.ts';
@@ -75,6 +75,13 @@ t.test('a receiver that is gone, or has failed for days, is disabled', async (t)
     disable: `nothing could be delivered since ${since.toISOString()}; last: answered 503`,
   });
   t.match(await answered(503, { failingSince: at(1 - 72 * HOUR) }), { kind: 'retry' });
+});
+
+t.test('an attempt that broke counts, one that was aborted does not', async (t) => {
+  const options = { clock, log: silentLogger(), random: () => 0, retry: RETRY, disableAfterMs: HOUR };
+  t.match(settled(new TypeError('bug'), claim, options), { kind: 'retry', message: 'internal error' });
+  t.match(settled(new TypeError('bug'), { ...claim, failed: 2 }, options), { kind: 'undelivered' });
+  t.strictSame(settled(aborted('stop'), claim, options), { kind: 'again' });
 });
 
 t.test('an interrupted attempt rejects', async (t) => {

@@ -143,7 +143,12 @@ t.test('what failed is due again later, with the same id and a signature for eac
   t.match(await find(webhook), { last: { delivered: true, status: 200 } });
   pass(2 * MINUTE);
   await tell('installed');
-  t.match(await claim(), [{ secrets: [next], failedInTurn: 0, failingSince: undefined }]);
+  const [last] = await claim();
+  if (!last) throw new Error('nothing claimed');
+  t.match(last, { secrets: [next], failedInTurn: 0, failingSince: undefined });
+  await end(last, delivered());
+  const [row] = await db.query('select previous_secret from webhook where id = $1', [webhook.id]);
+  t.strictSame(row, { previous_secret: null }, 'it is not kept for longer than it is valid');
 });
 
 t.test('a webhook whose last attempt failed rests, then has one delivery at a time; others go on', async (t) => {
