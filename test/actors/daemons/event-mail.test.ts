@@ -137,6 +137,29 @@ t.test('a user without an address gets nothing, and others do', async (t) => {
   t.strictSame(await after(2 * MINUTE), [`u${present}@site.example: Dataset is installed`]);
 });
 
+t.test(
+  'a user is told of what happens after the wish, and of what comes while a mail is sent in the next one',
+  async (t) => {
+    const { want, tell, after, mailer, outbox } = await setup();
+    const [early, late] = [await want('installed'), newUser()];
+    await tell('installed', late);
+    await outbox.set(late, ['installed'], signal);
+    await tell('installed', early);
+    await after(1_000);
+    const send = mailer.send.bind(mailer);
+    mailer.send = async (mail, until) => {
+      mailer.send = send;
+      await tell('installed', early);
+      await outbox.collect(new Date(Date.UTC(2026, 0, 2)), signal);
+      return send(mail, until);
+    };
+    const one = `u${early}@site.example: Dataset is installed`;
+    t.strictSame(await after(2 * MINUTE), [one]);
+    t.strictSame(await after(16 * MINUTE), [one]);
+    t.strictSame(await after(60 * MINUTE), []);
+  },
+);
+
 t.test('of two processes, one collects an event and one sends the mail', async (t) => {
   const { want, tell, after, outbox, mailer } = await setup();
   const user = await want('installed');

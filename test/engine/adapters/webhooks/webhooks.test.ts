@@ -108,6 +108,18 @@ t.test('each event becomes one delivery of each webhook that it concerns, whoeve
   t.equal(new Set(ids.map(({ message }) => message.id)).size, 1, 'one event has one id everywhere');
 });
 
+t.test('a webhook gets what happens after it was created, also when older events were not read yet', async (t) => {
+  const { create, tell, claim } = await setup(t);
+  const first = await create();
+  const before = await tell('installed');
+  const second = await create();
+  const after = await tell('installed');
+  const claims = await claim();
+  const of = ({ id }: Webhook) => setsOf(claims.filter(({ webhook }) => webhook === id));
+  t.strictSame(of(first), [before, after]);
+  t.strictSame(of(second), [after]);
+});
+
 t.test('of many processes that read the same events, each event is delivered once', async (t) => {
   const { create, tell, claim, other, states } = await setup(t);
   const webhook = await create();
