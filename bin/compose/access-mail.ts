@@ -1,4 +1,5 @@
-// How mails are delivered, those of the dataset access service and those about events: by the configured mail server or, for `up`, as files.
+// How mails are delivered, those of the dataset access service and those about events: by the configured mail server or, for
+// `up`, as files.
 
 import type { AccessMailOptions } from '../../actors/daemons/access-mail.ts';
 import type { Configuration } from '../../config/configuration.ts';

@@ -19,8 +19,8 @@ import { END_WAITING } from './webhooks-postgres.ts';
 
 /** Deliveries of one subscription that run at a time, over all processes. */
 const AT_ONCE = 4;
-/** Subscriptions that one claim looks at. */
-const SUBSCRIPTIONS = 1_000;
+/** Subscriptions that one claim looks at. Those that rest count too; after a few days they are disabled. */
+const SUBSCRIPTIONS = 10_000;
 
 /** Serializes claims, so that each sees what subscriptions have running. */
 const LOCK = `select pg_advisory_xact_lock(hashtextextended('webhook claims', 0))`;
