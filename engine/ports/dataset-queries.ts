@@ -8,8 +8,26 @@ import type { DatasetRecord } from './catalog.ts';
 
 export type Ownership = 'any' | 'owned' | 'shared';
 
-export interface ListFilter {
+/** How far a live dataset is, in one word. `failed`: its upload, its import or one of its installs. */
+export const LISTED_STATUSES = [
+  ...(['uploading', 'importing', 'installing', 'installed'] as const),
+  ...(['rejected', 'invalid', 'failed'] as const),
+] as const;
+export type ListedStatus = (typeof LISTED_STATUSES)[number];
+
+/** What a search looks for: both parts have to match. */
+export interface SearchWords {
+  /** Words, phrases in quotes, `-` before what must not occur, and `or`; without other punctuation. */
+  readonly words: string;
+  /** A query of PostgreSQL (`tsquery`) for words that begin so; empty = none. */
+  readonly beginnings: string;
+}
+
+/** Which datasets a list has. All conditions have to hold. */
+export interface ListSelection {
   readonly viewer: UserId;
+  /** Guests do not find protected datasets by the people in them, whom they are not shown. Absent = no guest. */
+  readonly isGuest?: boolean;
   /**
    * owned = by the viewer; shared = offered to and accepted by the viewer; any = either (docs/contract/installer.md#endpoints);
    * community = all datasets that are not private, whoever the viewer is.
@@ -17,9 +35,61 @@ export interface ListFilter {
   readonly ownership: Ownership | 'community';
   /** Only datasets that have this target. */
   readonly target?: TargetId;
+  /** Only datasets whose name contains this, in any case. */
+  readonly name?: string;
+  /** Only datasets of this type; without a version, of all its versions. */
+  readonly type?: { readonly name: string; readonly version?: string };
+  readonly status?: ListedStatus;
+  /** Only datasets whose details, upload, import or installs have changed then or later. */
+  readonly updatedSince?: Date;
+  readonly search?: SearchWords;
+}
+
+export interface ListFilter extends Omit<ListSelection, 'search'> {
   readonly limit?: number;
   readonly offset?: number;
 }
+
+/** What lists are sorted by, with the kinds of the values that tell the place of a dataset, which its id completes. */
+export const LIST_SORTS = {
+  created: ['time'],
+  /** The last change, as `updatedSince` has it. */
+  updated: ['time'],
+  /** The first 100 characters, in any case. */
+  name: ['text'],
+  /** Bytes of the uploaded files. */
+  size: ['integer'],
+  /** Of a search. The newest of equally relevant ones comes first. */
+  relevance: ['number', 'time'],
+} as const satisfies Readonly<Record<string, readonly ListKeyKind[]>>;
+/** Times are microseconds since 1970. */
+export type ListKeyKind = 'time' | 'text' | 'integer' | 'number';
+export type ListSort = keyof typeof LIST_SORTS;
+
+export interface ListOrder {
+  readonly sort: ListSort;
+  readonly descending: boolean;
+}
+
+/** The last dataset of a page. */
+export interface ListPlace {
+  /** Of the kinds that the order has. */
+  readonly keys: readonly string[];
+  readonly dataset: DatasetId;
+}
+
+export interface ListPage {
+  /** Undefined on the last page. */
+  readonly next: ListPlace | undefined;
+  /** In order. Those that the viewer may no longer see when they are read are left out. */
+  readonly datasets: AsyncIterable<ListedDataset>;
+}
+
+/**
+ * A search finds the newest matches only: at most so many when they are sorted by relevance, and when they are sorted otherwise.
+ * A larger number would let one frequent word keep the database busy.
+ */
+export const MOST_FOUND = { byRelevance: 2_000, otherwise: 20_000 } as const;
 
 /** What a recipient answered to an offer; `open` while there is no answer. */
 export const SHARE_STATUSES = ['open', 'accepted', 'rejected'] as const;
@@ -91,6 +161,18 @@ export interface RevisionFamily {
 export interface DatasetQueries {
   /** Live datasets only, newest `created` first, in constant memory. */
   list(filter: ListFilter, signal: AbortSignal): AsyncIterable<ListedDataset>;
+  /**
+   * The live datasets that follow `after` in this order. What is added or removed meanwhile changes neither the others nor their
+   * order. Its ids are read at once, so that the place where the page ends is known; the rest in constant memory.
+   */
+  page(
+    selection: ListSelection,
+    order: ListOrder,
+    page: { readonly limit: number; readonly after?: ListPlace },
+    signal: AbortSignal,
+  ): Promise<ListPage>;
+  /** How many datasets all pages of a list with this order have; only that of a search depends on it. */
+  count(selection: ListSelection, order: ListOrder, signal: AbortSignal): Promise<number>;
   /** Live datasets with an offer to the recipient in force, newest `created` first, in constant memory. */
   offers(filter: OfferFilter, signal: AbortSignal): AsyncIterable<OfferedDataset>;
   /** In any state but `receiving`. */
@@ -107,7 +189,8 @@ export interface DatasetQueries {
   ): Promise<readonly RelatedDataset[]>;
 }
 
-export interface ReportFilter {
+export interface ReportFilter extends Pick<ListSelection, 'name' | 'type' | 'status' | 'updatedSince'> {
+  readonly owner?: UserId;
   /** Only datasets that have this install target; case is ignored. */
   readonly target?: string;
   /** Include datasets marked deleted. */

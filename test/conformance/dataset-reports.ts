@@ -174,6 +174,40 @@ export function datasetReportsConformance(t: Test, setup: (t: Test) => Promise<D
     }
   });
 
+  t.test('all datasets are narrowed by owner, name, type, status and change, page by page', async (t) => {
+    const { reports, add, all } = await open(t);
+    const [owner, tenfold] = ['77', '770'] as unknown as [ReturnType<typeof newUser>, ReturnType<typeof newUser>];
+    const rna = { type: { name: 'rnaseq', version: '2.0' }, installTargets: [TOXO] };
+    for (const [dataset, user, created, more, ...changes] of [
+      ['a', owner, '2026-01-03T00:00:00.000Z', { name: 'Some Genes' }],
+      ['b', owner, '2026-01-02T00:00:00.000Z', rna],
+      ['c', owner, '2026-01-01T00:00:00.000Z', {}, { set: 'import', status: 'failed', messages: [] }],
+      ['d', owner, '2026-01-04T00:00:00.000Z', {}, { set: 'state', state: 'deleted' }],
+      ['e', tenfold, '2026-01-05T00:00:00.000Z', rna],
+    ] as const)
+      await add({ owner: user, dataset: dataset as DatasetId }, { name: 'x', created, ...more }, ...changes);
+    for (const [filter, expected] of [
+      [{ owner }, ['c', 'b', 'a']],
+      [{ owner, includeDeleted: true }, ['c', 'b', 'a', 'd']],
+      [{ owner: tenfold }, ['e']],
+      [{ owner: newUser() }, []],
+      [{ name: 'GENES' }, ['a']],
+      [{ type: { name: 'rnaseq' } }, ['b', 'e']],
+      [{ type: { name: 'rnaseq', version: '1.0' } }, []],
+      [{ type: { name: 'rnaseq' }, owner, target: 'toxosite' }, ['b']],
+      [{ owner, target: 'toxo' }, []],
+      [{ status: 'failed' }, ['c']],
+      [{ status: 'importing', owner }, ['b', 'a']],
+      [{ owner, updatedSince: new Date(0) }, ['c', 'b', 'a']],
+      [{ updatedSince: new Date('2100-01-01') }, []],
+    ] as const) {
+      const narrowed = { includeDeleted: false, ...filter };
+      for (const page of PAGES)
+        t.strictSame(await all(narrowed, page), cut(expected, page), JSON.stringify([filter, page]));
+      t.equal(await reports.count(narrowed, signal), expected.length, JSON.stringify(filter));
+    }
+  });
+
   t.test('one is found with all that is known of it', async (t) => {
     const { reports, catalog, grant } = await open(t);
     const at = newAddress();

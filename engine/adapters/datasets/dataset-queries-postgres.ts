@@ -7,6 +7,10 @@ import type {
   DatasetQueries,
   ListedDataset,
   ListFilter,
+  ListOrder,
+  ListPage,
+  ListPlace,
+  ListSelection,
   OfferedDataset,
   OfferFilter,
   RelatedDataset,
@@ -14,7 +18,7 @@ import type {
   ShareStatus,
   ViewedDataset,
 } from '../../ports/dataset-queries.ts';
-import { mapped } from '../../runtime/items.ts';
+import { flattened, Items, mapped } from '../../runtime/items.ts';
 import type { FileFolderName } from '../catalog/dataset-document.ts';
 import {
   DATASET_COLUMNS,
@@ -22,7 +26,6 @@ import {
   datasetRecord,
   installsReader,
   SHARES_COLUMN,
-  SHOWN_COLUMNS,
   type SharesRow,
   type ShownRow,
   shownRecord,
@@ -31,6 +34,15 @@ import {
 import type { Postgres } from '../postgres/postgres.ts';
 import { boundedPage, type PageRow, rowPages } from '../postgres/row-pages.ts';
 import { SqlParameters, statementName } from '../postgres/sql-parameters.ts';
+import {
+  countStatement,
+  type ListStatement,
+  laterThan,
+  listStatement,
+  type PageEnd,
+  pageStatement,
+  rowsStatement,
+} from './dataset-list-statements.ts';
 import { mayHaveRelatives, type RelatedRow, relatedDataset, relatedStatement } from './related-datasets.ts';
 
 /** Rows per page: enough to hide the round trips, few enough not to block the event loop for long. */
@@ -75,14 +87,59 @@ export class PostgresDatasetQueries implements DatasetQueries {
   }
 
   list(filter: ListFilter, signal: AbortSignal): AsyncIterable<ListedDataset> {
-    const installsOf = installsReader();
-    return mapped(this.#pages<ListRow & PageRow, ListFilter>(filter, listStatement, signal), (row) => ({
-      ...shownRecord(row, installsOf),
-      fileCount: row.upload_file_count,
-      fileBytes: row.upload_file_bytes,
-      bytes: row.row_bytes ?? 0,
-      shares: row.shares ?? [],
-    }));
+    return mapped(this.#pages<ListRow & PageEnd & PageRow, ListFilter>(filter, listStatement, signal), listedReader());
+  }
+
+  async page(
+    selection: ListSelection,
+    order: ListOrder,
+    page: { readonly limit: number; readonly after?: ListPlace },
+    signal: AbortSignal,
+  ): Promise<ListPage> {
+    signal.throwIfAborted();
+    const found = await this.#run<PlaceRow>(pageStatement(selection, order, page));
+    const isLast = found.length <= page.limit;
+    const rows = isLast ? found : found.slice(0, page.limit);
+    const end = rows.at(-1);
+    return {
+      next: isLast || !end ? undefined : { keys: keysOf(end), dataset: end.dataset_id },
+      datasets: this.#rowsOf(
+        selection,
+        rows.map((row) => row.dataset_id),
+        signal,
+      ),
+    };
+  }
+
+  async count(selection: ListSelection, order: ListOrder, signal: AbortSignal): Promise<number> {
+    signal.throwIfAborted();
+    const [row] = await this.#run<{ readonly total: number }>(countStatement(selection, order));
+    return row?.total ?? 0;
+  }
+
+  /** In short statements, each bounded in rows and in bytes. */
+  #rowsOf(selection: ListSelection, ids: readonly DatasetId[], signal: AbortSignal): AsyncIterable<ListedDataset> {
+    let begin = 0;
+    const batches = new Items(async () => {
+      for (;;) {
+        if (begin >= ids.length) return undefined;
+        signal.throwIfAborted();
+        const asked = ids.slice(begin, begin + LIST_BATCH);
+        const { text, ...statement } = rowsStatement(selection, asked);
+        const rows = await this.#run<ListRow & PageRow & { readonly n: number }>({
+          ...statement,
+          text: boundedPage(text),
+        });
+        const last = rows.at(-1);
+        begin += last && rows.length < (last.page_rows ?? 0) ? last.n : asked.length;
+        if (last) return rows;
+      }
+    });
+    return mapped(flattened(batches), listedReader());
+  }
+
+  #run<Row extends object>({ text, values, isKept }: ListStatement): Promise<Row[]> {
+    return this.#db.query<Row>(text, values, isKept ? statementName(text) : undefined);
   }
 
   offers(filter: OfferFilter, signal: AbortSignal): AsyncIterable<OfferedDataset> {
@@ -102,9 +159,8 @@ export class PostgresDatasetQueries implements DatasetQueries {
   ): AsyncIterable<Row> {
     return rowPages<Row, PageEnd>({
       read: (limit, after) => {
-        const { text: rows, values } = statement({ ...filter, limit }, after);
-        const text = boundedPage(rows);
-        return this.#db.query<Row>(text, values, statementName(text));
+        const { text, ...rest } = statement({ ...filter, limit }, after);
+        return this.#run<Row>({ ...rest, text: boundedPage(text) });
       },
       placeOf: ({ created_text, dataset_id }) => ({ created_text, dataset_id }),
       pageSize: LIST_BATCH,
@@ -154,69 +210,29 @@ export class PostgresDatasetQueries implements DatasetQueries {
   }
 }
 
-// The statements for a user's listings, one page at a time: the page's ids come from an index, then each dataset is read with
-// all its children. No connection is held between pages, however slowly the list is read.
-
-/** The last dataset of the previous page; `created` is text to keep the database's full precision. */
-interface PageEnd {
-  readonly created_text: string;
-  readonly dataset_id: DatasetId;
-}
-
-interface ListRow extends ShownRow, SharesRow, PageEnd {
-  readonly dataset_id: DatasetId;
+interface ListRow extends ShownRow, SharesRow {
   readonly upload_file_count: number;
   readonly upload_file_bytes: number;
 }
 
-interface ListStatement {
-  readonly text: string;
-  readonly values: readonly unknown[];
+function listedReader(): (row: ListRow & PageRow) => ListedDataset {
+  const installsOf = installsReader();
+  return (row) => ({
+    ...shownRecord(row, installsOf),
+    fileCount: row.upload_file_count,
+    fileBytes: row.upload_file_bytes,
+    bytes: row.row_bytes ?? 0,
+    shares: row.shares ?? [],
+  });
 }
 
-/** @param after end of the previous page; the offset then does not apply again */
-export function listStatement(filter: ListFilter, after?: PageEnd): ListStatement {
-  const parameters = new SqlParameters();
-  // PostgreSQL rejects parameters that the statement does not use.
-  const viewer = filter.ownership === 'community' ? '' : parameters.add(filter.viewer, 'numeric');
-  const target =
-    filter.target === undefined
-      ? ''
-      : // One index lookup per dataset: a join sometimes reads the whole table.
-        `and coalesce((select true from dataset_target t where t.dataset_id = d.dataset_id
-           and t.target_id = ${parameters.add(filter.target, 'text')} limit 1), false)`;
-  const rest = `${target} ${laterThan(after, parameters)}`;
-  const owned = `
-    select d.dataset_id, d.created from dataset d where d.state = 'live' and d.owner_id = ${viewer} ${rest}`;
-  const shared = `
-    select d.dataset_id, d.created from dataset_share s join dataset d on d.dataset_id = s.dataset_id
-    where s.recipient_id = ${viewer} and s.offer = 'grant' and s.receipt = 'accept'
-      and d.state = 'live' and d.owner_id <> ${viewer} ${rest}`;
-  const community = `
-    select d.dataset_id, d.created from dataset d where d.state = 'live' and d.visibility <> 'private' ${rest}`;
-  const visible = { owned, shared, any: `${owned} union all ${shared}`, community }[filter.ownership];
-  // A limit of null means no limit.
-  const limit = parameters.add(filter.limit ?? null, 'bigint');
-  const offset = parameters.add(after ? 0 : (filter.offset ?? 0), 'bigint');
-  return {
-    text: `
-      select ${SHOWN_COLUMNS}, ${SHARES_COLUMN}, d.upload_file_count, d.upload_file_bytes,
-        page.created::text as created_text
-      from (select v.dataset_id, v.created from (${visible}) v
-        order by v.created desc, v.dataset_id limit ${limit} offset ${offset}) page
-      join dataset d on d.dataset_id = page.dataset_id
-      order by page.created desc, page.dataset_id`,
-    values: parameters.values,
-  };
+interface PlaceRow {
+  readonly dataset_id: DatasetId;
+  readonly k0: string;
+  readonly k1?: string;
 }
 
-/** Order: newest first, ties by id. */
-function laterThan(after: PageEnd | undefined, parameters: SqlParameters): string {
-  if (!after) return '';
-  const created = `${parameters.add(after.created_text, 'text')}::timestamptz`;
-  const id = parameters.add(after.dataset_id, 'text');
-  return `and d.created <= ${created} and (d.created < ${created} or d.dataset_id > ${id})`;
-}
+const keysOf = ({ k0, k1 }: PlaceRow): readonly string[] => (k1 === undefined ? [k0] : [k0, k1]);
 
 interface OfferRow extends PageEnd {
   readonly owner_id: UserId;
@@ -240,5 +256,6 @@ function offersStatement(filter: OfferFilter, after?: PageEnd): ListStatement {
       order by d.created desc, d.dataset_id
       limit ${parameters.add(limit ?? null, 'bigint')} offset ${parameters.add(after ? 0 : (offset ?? 0), 'bigint')}`,
     values: parameters.values,
+    isKept: true,
   };
 }

@@ -1,7 +1,10 @@
 // The statements for the reports on all datasets. Bounds in subselects (`(select $1)`) are unknown to the planner. So it uses
 // one plan wherever a page begins, on the index with the page's order, without sorting.
 
+import type { ReportFilter } from '../../ports/dataset-queries.ts';
 import { DATASET_COLUMNS } from '../catalog/dataset-row.ts';
+import { SqlParameters } from '../postgres/sql-parameters.ts';
+import { conditions } from './dataset-list-statements.ts';
 
 const ORDER = 'd.created, d.dataset_id';
 const AFTER = '(d.created, d.dataset_id) > ((select $1::timestamptz), (select $2::text))';
@@ -43,6 +46,43 @@ const statements = (shown: string): { readonly all: PageStatements; readonly ofT
 
 export const LIVE_DATASETS = statements(LIVE);
 export const DATASETS_WITH_DELETED = statements(WITH_DELETED);
+
+/** As {@link LIVE_DATASETS} and {@link DATASETS_WITH_DELETED}, for filters other than the target. */
+export class NarrowedStatements {
+  readonly #filter: ReportFilter;
+  readonly #spellings: readonly string[] | undefined;
+  readonly #shown: string;
+
+  /** @param spellings of the filter's target */
+  constructor(filter: ReportFilter, spellings: readonly string[] | undefined) {
+    this.#filter = filter;
+    this.#spellings = spellings;
+    this.#shown = filter.includeDeleted ? WITH_DELETED : LIVE;
+  }
+
+  /** @param first the values that the statement itself takes */
+  start = (...first: readonly unknown[]) => this.#statement((more) => start(this.#shown, more), first);
+  page = (...first: readonly unknown[]) => this.#statement((more) => page(this.#shown, more), first);
+  count = () => this.#statement((more) => `select count(*) as total from dataset d where ${this.#shown} ${more}`, []);
+
+  #statement(textOf: (more: string) => string, first: readonly unknown[]) {
+    const parameters = new SqlParameters();
+    for (const value of first) parameters.add(value, 'text');
+    const { target: _spelled, owner, ...rest } = this.#filter;
+    const ofTarget = this.#spellings ? `and ${named(parameters.add(this.#spellings, 'text[]'))}` : '';
+    const text = textOf(`${owned(owner, parameters)} ${ofTarget} ${conditions(rest, parameters)}`);
+    return { text, values: parameters.values };
+  }
+}
+
+/** By the index in the order of the store's keys: a dataset's key begins with its owner. */
+function owned(owner: ReportFilter['owner'], parameters: SqlParameters): string {
+  if (owner === undefined) return '';
+  const key = `(d.owner_id::text || '/' || d.dataset_id || '/') collate "C"`;
+  const id = parameters.add(owner, 'text');
+  // '0' follows '/'.
+  return `and d.state <> 'receiving' and ${key} >= ${id} || '/' and ${key} < ${id} || '0'`;
+}
 
 /** $1 the states that do not count. Subtracts from the total, because the index of datasets that are not live is small. */
 export const ALL_COUNT = `

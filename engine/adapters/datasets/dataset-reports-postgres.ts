@@ -24,6 +24,7 @@ import {
   FAILED_IMPORTS,
   FIND,
   LIVE_DATASETS,
+  NarrowedStatements,
   STATUSES,
   STUCK_INSTALLS,
   TARGET_COUNT,
@@ -66,8 +67,14 @@ export class PostgresDatasetReports implements DatasetReports {
     this.#db = db;
   }
 
-  async count({ target, includeDeleted }: ReportFilter, signal: AbortSignal): Promise<number> {
+  async count(filter: ReportFilter, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
+    const { target, includeDeleted } = filter;
+    if (isNarrowed(filter)) {
+      const { text, values } = (await this.#narrowed(filter)).count();
+      const [row] = await this.#db.query<{ total: number }>(text, values);
+      return row?.total ?? 0;
+    }
     const hidden = includeDeleted ? ['receiving'] : ['receiving', 'deleting', 'deleted', 'pruning'];
     const [row] =
       target === undefined
@@ -82,7 +89,7 @@ export class PostgresDatasetReports implements DatasetReports {
 
   all(filter: ReportFilter, page: ReportPage, signal: AbortSignal): AsyncIterable<DatasetRecord> {
     return mapped(
-      opened(() => this.#all(filter, page, signal)),
+      opened(() => (isNarrowed(filter) ? this.#some(filter, page, signal) : this.#all(filter, page, signal))),
       datasetRecord,
     );
   }
@@ -104,6 +111,28 @@ export class PostgresDatasetReports implements DatasetReports {
     return pages<DatasetRow & Place>(from, limit, signal, ({ position, dataset_id }, count) =>
       this.#db.query(bounded, [position, dataset_id, count, ...spellings], statementName(bounded)),
     );
+  }
+
+  /** Undefined when the page begins after the last row. The statements are not kept: there are many. */
+  async #some(
+    filter: ReportFilter,
+    { limit, offset }: ReportPage,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<DatasetRow> | undefined> {
+    signal.throwIfAborted();
+    const statements = await this.#narrowed(filter);
+    const skipped = statements.start(offset - 1);
+    const [from] = offset > 0 ? await this.#db.query<Place>(skipped.text, skipped.values) : [BEFORE_ALL];
+    if (!from) return undefined;
+    return pages<DatasetRow & Place>(from, limit, signal, ({ position, dataset_id }, count) => {
+      const { text, values } = statements.page(position, dataset_id, count);
+      return this.#db.query(boundedPage(text), values);
+    });
+  }
+
+  async #narrowed(filter: ReportFilter): Promise<NarrowedStatements> {
+    const { target } = filter;
+    return new NarrowedStatements(filter, target === undefined ? undefined : await this.#spellings(target));
   }
 
   async find(dataset: DatasetId, signal: AbortSignal): Promise<ReportedDataset | undefined> {
@@ -160,6 +189,10 @@ export class PostgresDatasetReports implements DatasetReports {
     return rows.map((row) => row.target_id);
   }
 }
+
+/** By more than the target. */
+const isNarrowed = ({ name, type, status, updatedSince, owner }: ReportFilter): boolean =>
+  [name, type, status, updatedSince, owner].some((asked) => asked !== undefined);
 
 /** Rows after `from`; each row marks where the next page may begin. */
 const pages = <Row extends Place>(

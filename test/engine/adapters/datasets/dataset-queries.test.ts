@@ -1,13 +1,12 @@
 import t, { type Test } from 'tap';
 import { PostgresCatalog } from '../../../../engine/adapters/catalog/catalog-postgres.ts';
-import {
-  listStatement,
-  PostgresDatasetQueries,
-} from '../../../../engine/adapters/datasets/dataset-queries-postgres.ts';
+import { listStatement } from '../../../../engine/adapters/datasets/dataset-list-statements.ts';
+import { PostgresDatasetQueries } from '../../../../engine/adapters/datasets/dataset-queries-postgres.ts';
 import { relatedStatement } from '../../../../engine/adapters/datasets/related-datasets.ts';
 import { PostgresUploads } from '../../../../engine/adapters/uploads/uploads-postgres.ts';
 import type { DatasetId, UserId } from '../../../../engine/model/ids.ts';
 import type { ListFilter } from '../../../../engine/ports/dataset-queries.ts';
+import { datasetPagesConformance } from '../../../conformance/dataset-pages.ts';
 import { type DatasetQueriesSetup, datasetQueriesConformance } from '../../../conformance/dataset-queries.ts';
 import { cacheDatabase, grantLease } from '../../../support/cache-database.ts';
 import { metadataOf, newUser, PLASMO } from '../../../support/dataset-samples.ts';
@@ -36,6 +35,7 @@ async function setup(): Promise<DatasetQueriesSetup> {
 
 t.test('PostgreSQL', async (t) => {
   datasetQueriesConformance(t, setup);
+  datasetPagesConformance(t, setup);
 });
 
 /** 1,000 datasets of one owner among 5,000 of others, each with a target, two statuses and versions; 600 are shared. */
