@@ -1,16 +1,16 @@
 // GET /datasets: the caller's own datasets and those shared with the caller. GET /datasets/community: every dataset that is
 // not private, for every user and guest. Both list the newest first, in constant memory
-// (docs/contract/installer.md#dataset-listing).
+// (docs/contract/installer.md#dataset-listing), or what `list-query.ts` reads: found, sorted, in pages.
 
 import type { Static } from 'typebox';
 import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { TargetId, UserId } from '../../engine/model/ids.ts';
 import type { Accounts } from '../../engine/ports/access-people.ts';
-import type { DatasetQueries, ListedDataset, ListFilter, Ownership } from '../../engine/ports/dataset-queries.ts';
+import type { DatasetQueries, ListedDataset, ListSelection, Ownership } from '../../engine/ports/dataset-queries.ts';
 import { flattened, type Items, mapped } from '../../engine/runtime/items.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
-import { answer, type Route, refusals } from '../kernel/pipeline/route.ts';
+import { answer, type Route, type RouteResponse, refusals } from '../kernel/pipeline/route.ts';
 import {
   DatasetTypeOutput,
   Datetime,
@@ -23,6 +23,7 @@ import {
   visibilityView,
 } from './dataset-terms.ts';
 import type { InstallTargets } from './install-targets.ts';
+import { askedList, listParameters } from './list-query.ts';
 import { InstallTargetId } from './metadata/create-details.ts';
 import { askedTarget, inBatches, paging, pagingOf } from './paging.ts';
 import {
@@ -106,28 +107,51 @@ export function peopleOf(dataset: ListedDataset, viewer: UserId): readonly UserI
 }
 
 interface ListingSources {
-  readonly queries: Pick<DatasetQueries, 'list'>;
+  readonly queries: Pick<DatasetQueries, 'list' | 'page' | 'count'>;
   readonly accounts: Pick<Accounts, 'find'>;
   readonly dataTypes: DataTypes;
 }
 
 function listing(
-  sources: ListingSources,
-  filter: ListFilter,
-  { caller, signal, versionNamed }: Pick<RequestContext, 'caller' | 'signal' | 'versionNamed'>,
+  { accounts, dataTypes }: ListingSources,
+  datasets: AsyncIterable<ListedDataset>,
+  { viewer, target, isGuest: guest = false }: ListSelection,
+  { signal, versionNamed }: Pick<RequestContext, 'signal' | 'versionNamed'>,
 ): Items<ListingItem> {
   // A listing mostly has few owners, so the profiles of one batch are kept for the next.
   let profiles: Profiles | undefined;
-  const items = mapped(inBatches(sources.queries.list(filter, signal)), async (batch) => {
-    const people = batch.flatMap((dataset) => peopleOf(dataset, filter.viewer));
-    const known = await findProfiles(sources.accounts, people, signal, profiles);
+  const items = mapped(inBatches(datasets), async (batch) => {
+    const people = batch.flatMap((dataset) => peopleOf(dataset, viewer));
+    const known = await findProfiles(accounts, people, signal, profiles);
     profiles = known;
-    const guest = caller.kind === 'guest';
-    const { viewer, target } = filter;
-    const view = { viewer, guest, versionNamed, profiles: known, dataTypes: sources.dataTypes, target };
+    const view = { viewer, guest, versionNamed, profiles: known, dataTypes, target };
     return batch.map((dataset) => listingItem(dataset, view));
   });
   return flattened(items);
+}
+
+/** @param shown changes what is shown of a dataset */
+async function send(
+  options: ListOptions,
+  context: RequestContext,
+  path: string,
+  ownership: ListSelection['ownership'],
+  shown: (item: ListingItem) => ListingItem = (item) => item,
+): Promise<void> {
+  const { query, signal, userId: viewer } = context;
+  const target = askedTarget(options.targets, 'install_target', query.install_target);
+  const asked = askedList(context, path, { viewer, ownership, ...(target === undefined ? {} : { target }) });
+  const { selection, order } = asked;
+  const counting = asked.isCounted ? options.queries.count(selection, order, signal) : undefined;
+  // A failure is reported by the await below, unless the page fails first.
+  counting?.catch(() => undefined);
+  const page = asked.page && (await options.queries.page(selection, order, asked.page, signal));
+  const total = await counting;
+  const datasets = page ? page.datasets : options.queries.list({ ...selection, ...pagingOf(query) }, signal);
+  await context.jsonList(mapped(listing(options, datasets, selection, context), shown), {
+    ...(page?.next ? { link: asked.linkTo(page.next) } : {}),
+    ...(total === undefined ? {} : { 'x-total-count': String(total) }),
+  });
 }
 
 interface ListOptions extends ListingSources {
@@ -142,6 +166,14 @@ const installTargetQuery = {
 };
 
 const OWNERSHIPS: readonly Ownership[] = ['any', 'owned', 'shared'];
+
+const listAnswer = (description: string): RouteResponse => ({
+  ...answer(description, Listing),
+  headers: {
+    Link: { description: 'The next page, as `rel="next"`; absent on the last page', schema: { type: 'string' } },
+    'X-Total-Count': { description: 'With `total`: datasets on all pages', schema: { type: 'integer' } },
+  },
+});
 
 export function listRoute(options: ListOptions): Route {
   return {
@@ -158,23 +190,17 @@ export function listRoute(options: ListOptions): Route {
         schema: { enum: OWNERSHIPS, default: 'any' },
       },
       ...paging,
+      ...listParameters,
     },
     responses: {
-      200: answer('Datasets, newest first', Listing),
+      200: listAnswer('Datasets, newest first unless sorted otherwise'),
       304: { description: 'Not modified: the caller has the current version' },
       ...refusals({ 400: 'A query parameter is invalid', 403: 'Guests have no datasets' }),
     },
-    handler: (context) => context.jsonList(listing(options, filterOf(options.targets, context), context)),
-  };
-}
-
-function filterOf(targets: InstallTargets, { query, userId }: RequestContext): ListFilter {
-  const target = askedTarget(targets, 'install_target', query.install_target);
-  return {
-    viewer: userId,
-    ownership: OWNERSHIPS.find((ownership) => ownership === query.ownership) ?? 'any',
-    ...(target === undefined ? {} : { target }),
-    ...pagingOf(query),
+    handler: (context) => {
+      const ownership = OWNERSHIPS.find((one) => one === context.query.ownership) ?? 'any';
+      return send(options, context, '/datasets', ownership);
+    },
   };
 }
 
@@ -186,21 +212,14 @@ export function communityRoute(options: ListOptions): Route {
     access: 'user-or-guest',
     operationId: 'listCommunityDatasets',
     summary: 'Lists datasets that are not private',
-    query: { ...installTargetQuery, ...paging },
+    query: { ...installTargetQuery, ...paging, ...listParameters },
     responses: {
-      200: answer('Datasets, newest first, without shares', Listing),
+      200: listAnswer('Datasets, newest first unless sorted otherwise, without shares'),
       304: { description: 'Not modified: the caller has the current version' },
       ...refusals({ 400: 'A query parameter is invalid' }),
     },
-    handler: (context) => context.jsonList(community(options, context)),
+    // This list shows no shares, not even to the owner.
+    handler: (context) =>
+      send(options, context, '/datasets/community', 'community', (item) => ({ ...item, shares: [] })),
   };
-}
-
-function community(options: ListOptions, context: RequestContext): Items<ListingItem> {
-  const { query, userId } = context;
-  const target = askedTarget(options.targets, 'install_target', query.install_target);
-  const filter = { viewer: userId, ownership: 'community' as const, ...pagingOf(query) };
-  // This list shows no shares, not even to the owner.
-  const items = listing(options, target === undefined ? filter : { ...filter, target }, context);
-  return mapped(items, (item) => ({ ...item, shares: [] }));
 }

@@ -109,6 +109,8 @@ export const ENDPOINT_ROWS = {
   'ours/PATCH /datasets/{id}': 'changes the metadata; 204',
   'ours/POST /datasets/{id}/undelete': 'takes a deletion back; 204',
   'ours/GET /datasets/community': 'datasets that are not private',
+  'ours/lists':
+    'query q, name, type, status, updatedSince, sort, order, cursor, total; Link to the next page, X-Total-Count; 400 for a foreign cursor',
   'ours/GET /users/self/meta': 'quota',
   'ours/GET /service-meta': 'what a site needs to know',
   'ours/PUT offer and receipt': 'shares; 204',

@@ -275,6 +275,20 @@ row('ours/GET /datasets/community', async (t) => {
   const id = idOf(await owner.form([part(details({ visibility: 'public' })), GENES]));
   t.match(await owned(guest.get('/datasets/community')), [{ datasetId: id, visibility: 'public', shares: [] }]);
 });
+row('ours/lists', async (t) => {
+  const path = '/datasets?ownership=owned&type=genelist&updatedSince=2026-01-01&sort=name&limit=1';
+  const first = await owner.get(`${path}&total=true`);
+  const link = /^<([^>]+)>; rel="next"$/.exec(first.headers.get('link') ?? '')?.[1] ?? '';
+  const { search, searchParams } = new URL(link);
+  const next = await owner.get(`/datasets${search}`);
+  t.same([first.status, next.status], [200, 200]);
+  t.not(next.text, first.text);
+  t.ok(Number(first.headers.get('x-total-count')) > 1);
+  t.equal(next.headers.get('x-total-count'), null);
+  t.equal((await owner.get(`/datasets?limit=1&cursor=${searchParams.get('cursor')}`)).status, 400);
+  const found = await owner.get('/datasets?q=genes+-nothing&name=genes&status=installed&order=asc');
+  t.equal(found.status, 200);
+});
 row('ours/GET /users/self/meta', async (t) => {
   t.match((await friend.get('/users/self/meta')).body, { quota: { limit: 10_737_418_240, usage: 0 } });
 });

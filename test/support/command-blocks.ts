@@ -54,6 +54,11 @@ export const COMMAND_BLOCKS = {
     has: 'Idempotency-Key',
     by: 'test/http/installer/uploads/idempotency-page.test.ts',
   },
+  finding: {
+    page: 'docs/finding-datasets.md',
+    has: 'data-urlencode',
+    by: 'test/http/installer/list-pages.test.ts',
+  },
   handler: { page: SERVICES, has: '/job/my-first', by: 'test/e2e/readme.test.ts' },
   report: { page: SERVICES, has: 'makeblastdb', by: 'test/stack/report-readme.test.ts' },
   access: { page: SERVICES, has: '/dataset-end-users', by: 'test/e2e/access.test.ts' },

@@ -5,7 +5,7 @@
 import type { Static } from 'typebox';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import { LANES } from '../../../engine/model/event.ts';
-import { parseDatasetId } from '../../../engine/model/ids.ts';
+import { parseDatasetId, parseUserId } from '../../../engine/model/ids.ts';
 import { isDeleted } from '../../../engine/model/status.ts';
 import type { DatasetRecord, ObjectVersion } from '../../../engine/ports/catalog.ts';
 import type {
@@ -36,6 +36,7 @@ import {
   VisibilityOutput,
   visibilityView,
 } from '../dataset-terms.ts';
+import { askedFilters, listFilters } from '../list-query.ts';
 import { ADMIN_REFUSALS, Count, Limit, Offset, reportPageOf, reportPaging } from './admin-route.ts';
 import { brokenInstall, targetsOf } from './failed-reports.ts';
 
@@ -195,6 +196,8 @@ export function allDatasetsRoute(options: AllDatasetsOptions): Route {
         description: 'Include deleted datasets',
         schema: { type: 'boolean', default: false },
       },
+      owner: { description: 'Only datasets of this user', schema: { type: 'string', pattern: '^[1-9][0-9]{0,18}$' } },
+      ...listFilters,
       ...reportPaging,
     },
     responses: {
@@ -226,10 +229,17 @@ async function report({ reports, dataTypes }: AllDatasetsOptions, context: Reque
   await jsonReport(context, { name: 'results', items, rest });
 }
 
-const filterOf = (query: Query): ReportFilter => ({
-  includeDeleted: query.include_deleted === true,
-  ...(query.install_target === undefined ? {} : { target: String(query.install_target) }),
-});
+function filterOf(query: Query): ReportFilter {
+  const owner = query.owner === undefined ? undefined : parseUserId(String(query.owner));
+  if (query.owner !== undefined && !owner)
+    throw badRequest(`query parameter 'owner' is ${quote(String(query.owner))}: no user id`);
+  return {
+    includeDeleted: query.include_deleted === true,
+    ...(query.install_target === undefined ? {} : { target: String(query.install_target) }),
+    ...(owner ? { owner } : {}),
+    ...askedFilters(query),
+  };
+}
 
 interface DatasetReportOptions {
   readonly reports: Pick<DatasetReports, 'find'>;

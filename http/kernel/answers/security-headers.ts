@@ -38,7 +38,8 @@ const frameAncestors = (origins: false | readonly string[]): string =>
 export type CorsSettings = false | readonly string[];
 
 const EXPOSED =
-  'location, etag, content-disposition, content-range, accept-ranges, x-request-id, api-version, retry-after, idempotent-replayed, ratelimit, ratelimit-policy, ' +
+  'location, etag, link, x-total-count, content-disposition, content-range, accept-ranges, x-request-id, api-version, retry-after, ' +
+  'idempotent-replayed, ratelimit, ratelimit-policy, ' +
   'tus-resumable, tus-version, tus-extension, tus-max-size, tus-checksum-algorithm, upload-offset, upload-length, upload-metadata, upload-expires';
 /** Headers that a page may send. Browsers send only those that are listed. */
 const ACCEPTED =

@@ -179,9 +179,13 @@ class Operations {
     schema: this.#components.referenced(parameter.schema),
   });
 
-  #response({ description, contentType, schema, also }: RouteResponse, example: unknown): object {
+  #response({ description, contentType, schema, headers, also }: RouteResponse, example: unknown): object {
     if (!schema && contentType === undefined) return { description };
-    return { description, content: this.#content({ [contentType ?? JSON_TYPE]: schema ?? {}, ...also }, example) };
+    return {
+      description,
+      ...(headers ? { headers } : {}),
+      content: this.#content({ [contentType ?? JSON_TYPE]: schema ?? {}, ...also }, example),
+    };
   }
 
   /** @param example of the JSON body */

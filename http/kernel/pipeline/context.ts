@@ -182,10 +182,10 @@ export class RequestContext {
   }
 
   /**
-   * Sends a JSON array. Up to 256 Ki characters are sent as a whole, with a tag that is computed from the content. A longer
-   * array is streamed with back-pressure and without a tag, and a failure in the middle cuts it off.
+   * Sends a JSON array. Up to 256 Ki characters are sent as a whole, with a tag that is computed from the content and the
+   * headers. A longer array is streamed with back-pressure and without a tag, and a failure in the middle cuts it off.
    */
-  async jsonList(items: AsyncIterable<unknown>): Promise<void> {
+  async jsonList(items: AsyncIterable<unknown>, more: Readonly<Record<string, string>> = {}): Promise<void> {
     const pieces = this.inTurn(jsonListText(items));
     const first: string[] = [];
     let length = 0;
@@ -193,11 +193,11 @@ export class RequestContext {
       first.push(piece.value);
       length += piece.value.length;
       if (length <= TAGGED_LIST) continue;
-      const headers = { 'content-type': JSON_TYPE, 'cache-control': 'no-store' };
+      const headers = { 'content-type': JSON_TYPE, 'cache-control': 'no-store', ...more };
       return this.textStream(headers, startingWith(first, pieces));
     }
     const text = first.join('');
-    const headers = { etag: tagOf(text) };
+    const headers = { etag: tagOf([text, ...Object.values(more)].join('\n')), ...more };
     if (this.#isKnown(headers.etag)) return this.empty(304, headers);
     return this.#jsonText(200, text, headers);
   }

@@ -48,6 +48,8 @@ export interface RouteResponse {
   readonly schema?: JsonSchema;
   /** Further media types with their schemas. */
   readonly also?: Readonly<Record<string, JsonSchema>>;
+  /** Headers of this response alone, by name. */
+  readonly headers?: Readonly<Record<string, Omit<RouteParameter, 'required'>>>;
 }
 
 export interface Route {

@@ -75,7 +75,7 @@ t.test('a wrong query parameter of the listing is 400 and named', async (t) => {
     ['ownership=mine', /^query parameter 'ownership' is 'mine': one of any, owned, shared$/],
     ['limit=-2', /^query parameter 'limit' is '-2': /],
     ['offset=x', /^query parameter 'offset' is 'x': /],
-    ['page=1', /^query parameter 'page' is unknown; known: install_target, ownership, limit, offset$/],
+    ['page=1', /^query parameter 'page' is unknown; known: install_target, ownership, limit, offset, name, type, /],
   ] as const) {
     t.match(
       await app.call(user, 'GET', `/datasets?${query}`),

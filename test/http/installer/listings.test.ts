@@ -2,12 +2,19 @@ import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { type DatasetId, targetId, type UserId } from '../../../engine/model/ids.ts';
 import type { Profile } from '../../../engine/ports/access-people.ts';
-import type { ListedDataset } from '../../../engine/ports/dataset-queries.ts';
+import type { DatasetQueries, ListedDataset } from '../../../engine/ports/dataset-queries.ts';
 import { listingItem, listRoute, peopleOf } from '../../../http/installer/listings.ts';
 import { paging } from '../../../http/installer/paging.ts';
 import { DATASET, FRIEND, listed, metadata, STRANGER, share } from './datasets.ts';
 import { dataTypes, installTargets, OWNER } from './installation.ts';
 import { listen } from './installer-app.ts';
+
+/** The whole list only. */
+const queriesOf = (list: DatasetQueries['list']): Pick<DatasetQueries, 'list' | 'page' | 'count'> => ({
+  list,
+  page: () => Promise.reject(new Error('no page was asked for')),
+  count: () => Promise.reject(new Error('no count was asked for')),
+});
 
 const BIG = listed({ metadata: metadata({ description: 'x'.repeat(1_000_000) }) });
 
@@ -25,7 +32,7 @@ t.test('a listing that its client gives up ends its query, also while it waits f
     }
   }
   const route = listRoute({
-    queries: { list: endless },
+    queries: queriesOf(endless),
     accounts: { find: async () => new Map() },
     dataTypes: dataTypes(),
     targets: installTargets(),
@@ -49,11 +56,9 @@ t.test('a listing that its client gives up ends its query, also while it waits f
 
 t.test('a listing that skips none is the whole one', async (t) => {
   const route = listRoute({
-    queries: {
-      list: async function* ({ offset = 0 }) {
-        yield* [listed(), listed(), listed()].slice(offset);
-      },
-    },
+    queries: queriesOf(async function* ({ offset = 0 }) {
+      yield* [listed(), listed(), listed()].slice(offset);
+    }),
     accounts: { find: async () => new Map() },
     dataTypes: dataTypes(),
     targets: installTargets(),
@@ -78,7 +83,7 @@ t.test('the people of 250 datasets are looked up in batches', async (t) => {
     for (let i = 0; i < 250; i++) yield listed();
   }
   const route = listRoute({
-    queries: { list: many },
+    queries: queriesOf(many),
     accounts: {
       find: async (ids) => {
         asked.push(ids.length);
