@@ -2,7 +2,7 @@
 
 import { basename } from 'node:path';
 import { systemClock } from '../../engine/runtime/time.ts';
-import { implement } from '../cli/arguments.ts';
+import { implement, wholeNumber } from '../cli/arguments.ts';
 import { openClient } from '../cli/client/client-options.ts';
 import { progressLine, progressOf, stepName } from '../cli/client/dataset-progress.ts';
 import { deadlineOf, finishUpload } from '../cli/client/follow.ts';
@@ -13,12 +13,22 @@ import { listing, table } from '../cli/terminal/table.ts';
 import { jsonDocument, jsonLine, oneLine } from '../cli/terminal/text.ts';
 import { DELETE, DOWNLOAD, LIST, RETRY, REVISE, SHARE, SHOW, UNDELETE } from '../cli/tree/datasets.ts';
 
+/** More than a table can show. */
+const MOST_DATASETS = 1_000_000;
+
 export const list: Command = implement(LIST, async ({ values }, io) => {
-  const query = {
-    ...(values.target === undefined ? {} : { install_target: values.target }),
-    ...(values.ownership === undefined ? {} : { ownership: values.ownership }),
+  const asked = {
+    ...{ install_target: values.target, ownership: values.ownership, q: values.search, name: values.name },
+    ...{ type: values.type, status: values.status, updatedSince: values['updated-since'] },
+    ...{ sort: values.sort, order: values.order },
   };
-  const items = await (await openClient(values, io)).list(query, io.signal);
+  const query = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined)) as Record<
+    string,
+    string
+  >;
+  const most =
+    values.limit === undefined ? Number.POSITIVE_INFINITY : wholeNumber('limit', values.limit, 1, MOST_DATASETS);
+  const items = await (await openClient(values, io)).list(query, most, io.signal);
   io.out(values.json ? jsonDocument(items) : table(COLUMNS, items.map(row), io.outTerminal));
   return EXIT.ok;
 });

@@ -2,6 +2,7 @@
 
 import t from 'tap';
 import {
+  allDatasets,
   datasetEvents,
   installerClient,
   LongshoreError,
@@ -52,6 +53,18 @@ t.test('uploads a dataset, waits until it is installed, and reads it back', asyn
 t.test('data that the plugin refuses end the wait, with what it says', async (t) => {
   const id = await uploadDataset(installer, { details, files: [new File(['no gene\n\0'], 'genes.txt')] });
   await t.rejects(untilInstalled(installer, id), { message: /^dataset \w+ refused: \S/ });
+});
+
+t.test('iterates over all pages of a list, a search or the community', async (t) => {
+  const idsOf = async (query: Parameters<typeof allDatasets>[1]) =>
+    (await Array.fromAsync(allDatasets(installer, query))).map(({ datasetId }) => datasetId);
+  const [refused = '', installed = ''] = await idsOf({ limit: 1 });
+  t.ok(refused !== installed && installed !== '');
+  t.strictSame(await idsOf({}), [refused, installed]);
+  t.strictSame(await idsOf({ limit: 1, sort: 'created', order: 'asc' }), [installed, refused]);
+  t.strictSame(await idsOf({ limit: 1, q: 'genelist -nothing', status: 'installed' }), [installed]);
+  t.strictSame(await idsOf({ path: '/datasets/community' }), []);
+  await t.rejects(idsOf({ q: '-' }), { code: 400 });
 });
 
 t.test('a refusal is an exception with the words of the service', async (t) => {

@@ -24,6 +24,9 @@ interface ClientOptions {
 /** The API version with these field names. */
 const API_VERSION = '1.8.0';
 
+/** Datasets per page of a list, the most that a server gives with a `Link`. */
+const MAX_PAGE = 1_000;
+
 export interface DatasetStatus {
   readonly upload: { readonly status: string; readonly message?: string };
   readonly import?: { readonly status: string; readonly messages?: readonly string[] };
@@ -91,10 +94,26 @@ export class InstallerClient {
     await bodyOf(await this.#call(path, init, withDeadline(signal)));
   }
 
-  async list(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly DatasetItem[]> {
-    const search = new URLSearchParams(query).toString();
-    const path = search === '' ? '/datasets' : `/datasets?${search}`;
-    return (await bodyOf(await this.#call(path, {}, withDeadline(signal)))) as readonly DatasetItem[];
+  /** The first datasets, at most `most`. */
+  async list(
+    query: Readonly<Record<string, string>>,
+    most: number,
+    signal: AbortSignal,
+  ): Promise<readonly DatasetItem[]> {
+    // In one piece, what older servers have, too.
+    const isWhole = most === Number.POSITIVE_INFINITY && !['q', 'sort', 'order'].some((name) => name in query);
+    const search = new URLSearchParams({ ...query, ...(isWhole ? {} : { limit: String(Math.min(most, MAX_PAGE)) }) });
+    const items: DatasetItem[] = [];
+    for (let next: string | undefined = search.toString(); next !== undefined; ) {
+      const response: Response = await this.#call(
+        next === '' ? '/datasets' : `/datasets?${next}`,
+        {},
+        withDeadline(signal),
+      );
+      items.push(...((await bodyOf(response)) as readonly DatasetItem[]));
+      next = items.length < most ? nextQuery(response) : undefined;
+    }
+    return items.slice(0, most);
   }
 
   async show(dataset: string, signal: AbortSignal): Promise<DatasetItem & Record<string, unknown>> {
@@ -190,6 +209,12 @@ function callerOf(token: string): string {
   } catch {
     return '';
   }
+}
+
+/** Of the `Link` to the next page. Its host may be another one than ours. */
+function nextQuery(response: Response): string | undefined {
+  const [, url] = /<([^>]*)>\s*;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
+  return url === undefined ? undefined : new URL(url).search.slice(1);
 }
 
 const pathOf = (dataset: string): string => `/datasets/${encodeURIComponent(dataset)}`;

@@ -1,5 +1,6 @@
 // Commands of owners of datasets.
 
+import { LIST_SORTS, LISTED_STATUSES } from '../../../engine/ports/dataset-queries.ts';
 import { command } from '../command.ts';
 import { CLIENT_OPTIONS, FOLLOW_OPTIONS, UPLOAD_OPTIONS } from './shared-options.ts';
 
@@ -71,9 +72,49 @@ export const WATCH = command({
 });
 
 export const LIST = command({
-  summary: 'list the datasets that you can see',
+  summary: 'list or search the datasets that you can see',
+  description: [
+    'With --search, the datasets with these words in their details, the most relevant first. Quotes make a phrase; put - before ' +
+      'what must not occur, and * after the beginning of a word. Otherwise the newest come first.',
+  ],
   arguments: {},
   options: {
+    search: { type: 'string', value: 'WORDS', otherwise: 'all datasets', what: 'only datasets with these words' },
+    name: { type: 'string', value: 'TEXT', otherwise: 'all names', what: 'only datasets whose name contains this' },
+    type: {
+      type: 'string',
+      value: 'NAME[@VERSION]',
+      otherwise: 'all types',
+      what: 'only datasets of this type, such as genelist@1.0',
+    },
+    status: {
+      type: 'string',
+      value: 'WORD',
+      values: LISTED_STATUSES,
+      otherwise: 'all',
+      what: 'only datasets that are so far',
+    },
+    'updated-since': {
+      type: 'string',
+      value: 'TIME',
+      otherwise: 'all',
+      what: 'only datasets that have changed since, in UTC, such as 2026-01-31T12',
+    },
+    sort: {
+      type: 'string',
+      value: 'KEY',
+      values: Object.keys(LIST_SORTS),
+      otherwise: 'relevance with --search, otherwise created',
+      what: 'what to sort by',
+    },
+    order: {
+      type: 'string',
+      value: 'WORD',
+      values: ['asc', 'desc'],
+      otherwise: 'asc for names, otherwise desc',
+      what: 'ascending or descending',
+    },
+    limit: { type: 'string', value: 'N', otherwise: 'all', what: 'print at most so many datasets' },
     target: { type: 'string', value: 'ID', otherwise: 'all targets', what: 'only datasets for this install target' },
     ownership: {
       type: 'string',
@@ -84,7 +125,11 @@ export const LIST = command({
     },
     ...CLIENT_OPTIONS,
   },
-  examples: [{ run: 'datasets list --ownership owned', what: 'lists your own datasets' }],
+  examples: [
+    { run: 'datasets list --ownership owned', what: 'lists your own datasets' },
+    { run: "datasets list --search 'malaria -mouse' --limit 10", what: 'shows the ten most relevant datasets' },
+    { run: 'datasets list --status failed --sort updated', what: 'shows what failed last' },
+  ],
   load: async () => (await import('../../commands/datasets.ts')).list,
 });
 

@@ -2,11 +2,12 @@
 
 import createClient, { type Client, type Middleware } from 'openapi-fetch';
 import type { paths as AccessPaths } from './access.ts';
-import type { components, paths as InstallerPaths } from './installer.ts';
+import type { components, paths as InstallerPaths, operations } from './installer.ts';
 import type { paths as ReportPaths } from './report.ts';
 
 export type DatasetDetails = components['schemas']['DatasetDetails'];
 export type NewDataset = components['schemas']['NewDataset'];
+export type ListingItem = components['schemas']['ListingItem'];
 export type StatusBlock = components['schemas']['StatusBlock'];
 export type DatasetEvent = components['schemas']['DatasetEvent'];
 export type Problem = components['schemas']['Problem'];
@@ -111,6 +112,40 @@ export async function uploadDataset(
     ...(signal ? { signal } : {}),
   });
   return (data as { readonly datasetId: string }).datasetId;
+}
+
+/** Filters, search words (`q`) and order of a list. */
+export type ListQuery = Omit<
+  NonNullable<operations['listDatasets']['parameters']['query']>,
+  'offset' | 'cursor' | 'total'
+>;
+
+/** Datasets per request, unless the query has a `limit`. */
+const PAGE = 100;
+
+/**
+ * All datasets of the caller's list, or of the community's, page by page: the next page is asked for when the one before was used.
+ * A dataset that is added or removed meanwhile does not change what else comes.
+ */
+export async function* allDatasets(
+  installer: Client<InstallerPaths>,
+  { path = '/datasets', ...query }: ListQuery & { readonly path?: '/datasets' | '/datasets/community' } = {},
+  signal?: AbortSignal,
+): AsyncGenerator<ListingItem, void, undefined> {
+  for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
+    const { data, response } = await installer.GET(path as '/datasets', {
+      params: { query: { limit: PAGE, ...query, ...(cursor === undefined ? {} : { cursor }) } },
+      ...(signal ? { signal } : {}),
+    });
+    yield* data as readonly ListingItem[];
+    cursor = cursorOf(response);
+  }
+}
+
+/** Undefined on the last page. */
+function cursorOf(response: Response): string | undefined {
+  const [, url] = /<([^>]*)>\s*;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
+  return url === undefined ? undefined : (new URL(url).searchParams.get('cursor') ?? undefined);
 }
 
 /** How the processing of a dataset ended, or `pending`. */

@@ -2725,6 +2725,24 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip */
                 offset?: number;
+                /** @description Only datasets whose name contains this, in any case */
+                name?: string;
+                /** @description Only datasets of this type: `NAME@VERSION`, or `NAME` for all versions */
+                type?: string;
+                /** @description Only datasets that are so far. `failed`: upload, import or an install; `installed`: data and metadata, on each target */
+                status?: "uploading" | "importing" | "installing" | "installed" | "rejected" | "invalid" | "failed";
+                /** @description Only datasets whose details, upload, import or installs have changed since: the beginning of 2026-01-02T03:04:05, from its date on, in UTC */
+                updatedSince?: string;
+                /** @description Only datasets with these words in their details. `"a phrase"`, `or`, `-` before what must not occur, `*` after the beginning of a word */
+                q?: string;
+                /** @description Default: relevance with `q`, otherwise created */
+                sort?: "created" | "updated" | "name" | "size" | "relevance";
+                /** @description Default: asc for names, otherwise desc */
+                order?: "asc" | "desc";
+                /** @description Where the page begins: given by the `Link` of the page before */
+                cursor?: string;
+                /** @description Say in `X-Total-Count` how many datasets all pages have */
+                total?: boolean;
             };
             header?: {
                 /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
@@ -2735,9 +2753,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Datasets, newest first */
+            /** @description Datasets, newest first unless sorted otherwise */
             200: {
                 headers: {
+                    /** @description The next page, as `rel="next"`; absent on the last page */
+                    Link?: string;
+                    /** @description With `total`: datasets on all pages */
+                    "X-Total-Count"?: number;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3018,6 +3040,24 @@ export interface operations {
                 limit?: number;
                 /** @description Number of items to skip */
                 offset?: number;
+                /** @description Only datasets whose name contains this, in any case */
+                name?: string;
+                /** @description Only datasets of this type: `NAME@VERSION`, or `NAME` for all versions */
+                type?: string;
+                /** @description Only datasets that are so far. `failed`: upload, import or an install; `installed`: data and metadata, on each target */
+                status?: "uploading" | "importing" | "installing" | "installed" | "rejected" | "invalid" | "failed";
+                /** @description Only datasets whose details, upload, import or installs have changed since: the beginning of 2026-01-02T03:04:05, from its date on, in UTC */
+                updatedSince?: string;
+                /** @description Only datasets with these words in their details. `"a phrase"`, `or`, `-` before what must not occur, `*` after the beginning of a word */
+                q?: string;
+                /** @description Default: relevance with `q`, otherwise created */
+                sort?: "created" | "updated" | "name" | "size" | "relevance";
+                /** @description Default: asc for names, otherwise desc */
+                order?: "asc" | "desc";
+                /** @description Where the page begins: given by the `Link` of the page before */
+                cursor?: string;
+                /** @description Say in `X-Total-Count` how many datasets all pages have */
+                total?: boolean;
             };
             header?: {
                 /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
@@ -3028,9 +3068,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Datasets, newest first, without shares */
+            /** @description Datasets, newest first unless sorted otherwise, without shares */
             200: {
                 headers: {
+                    /** @description The next page, as `rel="next"`; absent on the last page */
+                    Link?: string;
+                    /** @description With `total`: datasets on all pages */
+                    "X-Total-Count"?: number;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7295,6 +7339,16 @@ export interface operations {
                 install_target?: string;
                 /** @description Include deleted datasets */
                 include_deleted?: boolean;
+                /** @description Only datasets of this user */
+                owner?: string;
+                /** @description Only datasets whose name contains this, in any case */
+                name?: string;
+                /** @description Only datasets of this type: `NAME@VERSION`, or `NAME` for all versions */
+                type?: string;
+                /** @description Only datasets that are so far. `failed`: upload, import or an install; `installed`: data and metadata, on each target */
+                status?: "uploading" | "importing" | "installing" | "installed" | "rejected" | "invalid" | "failed";
+                /** @description Only datasets whose details, upload, import or installs have changed since: the beginning of 2026-01-02T03:04:05, from its date on, in UTC */
+                updatedSince?: string;
                 /** @description Maximum number of items; -1 for no limit */
                 limit?: number;
                 /** @description Number of items to skip; ignored without a limit */

@@ -43,6 +43,28 @@ t.test('revises with a note and changes, and says the new id', async (t) => {
   });
 });
 
+t.test('lists what is searched, filtered and sorted, over all pages', async (t) => {
+  const { app, at, owner, access } = await setup(t);
+  for (const name of ['Babesia', 'Babesia later', 'Theileria'])
+    await imported(app, db, owner, { name, summary: `On ${name}`, created: '2026-01-01T00:00:00.000Z' });
+  const names = async (...args: string[]) => {
+    const { out, err } = await run('datasets', ['list', '--json', ...args, ...access]);
+    t.equal(err, '');
+    return (JSON.parse(out) as { name: string }[]).map(({ name }) => name);
+  };
+  t.equal((await names()).length, 4);
+  t.strictSame((await names('--search', 'babesia')).toSorted(), ['Babesia', 'Babesia later']);
+  t.strictSame(await names('--search', 'babesia -later'), ['Babesia']);
+  t.strictSame(await names('--sort', 'name', '--limit', '3'), ['Babesia', 'Babesia later', 'Genes of interest']);
+  t.strictSame(await names('--sort', 'name', '--order', 'desc', '--limit', '1'), ['Theileria']);
+  t.strictSame(await names('--name', 'THEIL', '--type', 'genelist@1.0', '--status', 'installing'), ['Theileria']);
+  t.strictSame(await names('--updated-since', '2100-01-01'), []);
+  const { out } = await run('datasets', ['list', '--search', at.dataset, ...access]);
+  t.match(out, new RegExp(`^id +created .*\n${at.dataset} `), 'an id is a word');
+  t.match(await fault('datasets', ['list', '--limit', '0', ...access]), [UsageError, undefined, /--limit '0'/]);
+  t.match(await fault('datasets', ['list', '--search', '-', ...access]), [ApiError, 400, /'q' is '-': has no word/]);
+});
+
 t.test('shows every step with its status, and every message in full', async (t) => {
   const { app, at, owner, access } = await setup(t);
   const invalid = await add(

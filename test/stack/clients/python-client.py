@@ -48,6 +48,11 @@ with Longshore(url, lambda: token) as longshore:
         seen["told"].append(event["kind"])
         if event["kind"] == "installed":
             break
+    seen["paged"] = [one["datasetId"] for one in longshore.iter_datasets(page_size=1)] == [bad, dataset_id]
+    seen["found"] = [one["datasetId"] for one in longshore.iter_datasets(search="python -nothing", status="installed")] == [
+        dataset_id
+    ]
+    seen["community"] = list(longshore.iter_datasets(community=True, sort="name"))
     longshore.delete(dataset_id)
     try:
         longshore.dataset(dataset_id)

@@ -143,6 +143,35 @@ class Longshore:
         """The datasets that the caller may see."""
         return cast("list[models.ListingItem]", self.request("GET", "/datasets").json())
 
+    def iter_datasets(
+        self,
+        *,
+        search: str | None = None,
+        community: bool = False,
+        page_size: int = 100,
+        **query: str,
+    ) -> Iterator[models.ListingItem]:
+        """All datasets of the caller's list, or of the community's, page by page.
+
+        The next page is asked for when the one before was used. A dataset that is added or removed meanwhile does not change
+        what else comes.
+
+        :param search: words, ``"phrases"``, ``-`` before what must not occur, ``*`` after the beginning of a word
+        :param query: other parameters of the list: ``name``, ``type``, ``status``, ``updatedSince``, ``sort``, ``order``,
+            ``ownership``, ``install_target``
+        """
+        asked = {**query, "limit": str(page_size)}
+        if search is not None:
+            asked["q"] = search
+        path = "/datasets/community" if community else "/datasets"
+        while True:
+            response = self.request("GET", path, params=asked)
+            yield from cast("list[models.ListingItem]", response.json())
+            following = response.links.get("next")
+            if following is None:
+                return
+            asked = {**asked, "cursor": httpx.URL(following["url"]).params["cursor"]}
+
     def delete(self, dataset_id: str) -> None:
         """Deletes a dataset. It can be undeleted for a while."""
         self.request("DELETE", f"/datasets/{dataset_id}")
