@@ -1,5 +1,6 @@
 // Datasets in the cache of a running `longshore up`, one in a thousand of them one user's and one in a hundred public, each with
-// the statuses of its two targets; and plain SQL on the same database.
+// the statuses of its two targets; and plain SQL on the same database. All have the words of the summary; one in a thousand has
+// the word `cohortN`, and one has the identifier `PF3D7_N`.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -54,11 +55,13 @@ async function fill(sql: pg.Client, count: number): Promise<void> {
   };
   await sql.query(
     `insert into dataset (dataset_id, owner_id, root_id, revision, state, type_name, type_version, metadata, visibility,
-       name, created, upload_status, import_status, upload_file_count, raw_bytes)
+       name, created, upload_status, import_status, upload_file_count, raw_bytes, install_targets)
      select 'bench' || n, case when n % 1000 = 0 then $1::numeric else 1000000 + n end, 'bench' || n, 0, 'live',
-       'genelist', '1.0', $2::jsonb, case when n % 100 = 1 then 'public' else 'private' end, 'n' || n, now() - n * interval '1 second', 'success', 'complete', 1, 1
+       'genelist', '1.0', $2::jsonb || jsonb_build_object('description',
+         'Of cohort' || n / 100 % 1000 || ' with PF3D7_' || lpad(n::text, 7, '0')), case when n % 100 = 1 then 'public' else 'private' end, 'n' || n, now() - n * interval '1 second', 'success', 'complete', 1, 1,
+       $4::text[]
      from generate_series(1, $3::integer) n`,
-    [USER, JSON.stringify(metadata), count],
+    [USER, JSON.stringify(metadata), count, TARGETS],
   );
   await sql.query(
     `insert into dataset_target select d.dataset_id, x from dataset d, unnest($1::text[]) x where d.dataset_id like 'bench%'`,

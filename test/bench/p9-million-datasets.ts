@@ -13,11 +13,16 @@ const WRITE_EVERY_MS = 20;
 export const rows: readonly BenchRow[] = [
   {
     id: 'P9',
-    title: `p99 of a filtered page of GET /datasets, of details and of the community's page; ${COUNT} datasets, 50 writes/s`,
+    title: `p99 of a filtered page of GET /datasets, of details, of the community's page, of a search of own datasets, and of one of the community for a word that all datasets have, for one that few have, and for an identifier; ${COUNT} datasets, 50 edits/s`,
     unit: 'ms',
     better: 'lower',
     sides: {},
-    bars: [{ atMost: 50 }, { of: 'details', atMost: 50 }, { of: 'community', atMost: 50 }],
+    bars: [
+      { atMost: 50 },
+      ...['details', 'community', 'own search', 'frequent word', 'rare word', 'identifier', 'next page'].map((of) => ({
+        ...{ of, atMost: 50 },
+      })),
+    ],
     async measure(rounds) {
       await using site = await manyDatasets(COUNT);
       const client = new Client(site.app.endpoints.installer);
@@ -28,6 +33,11 @@ export const rows: readonly BenchRow[] = [
         if (statusCode !== 200) throw new Error(`GET ${path}: ${statusCode} ${text}`);
         return JSON.parse(text);
       };
+      /** A search that must find so many on its first page. */
+      const found = async (path: string, least: number): Promise<void> => {
+        const { length } = (await get(path)) as unknown[];
+        if (length < least) throw new Error(`GET ${path}: ${length} datasets found`);
+      };
       const one = (n: number): string => site.ids[(n * 7_919) % site.ids.length] ?? '';
       const calls: Readonly<Record<string, (n: number) => Promise<unknown>>> = {
         ours: async () => {
@@ -36,11 +46,22 @@ export const rows: readonly BenchRow[] = [
         },
         details: (n) => get(`/datasets/${one(n)}`),
         community: () => get('/datasets/community?limit=100'),
+        'own search': (n) =>
+          found(`/datasets?ownership=owned&q=genes+cohort${(10 * (1 + (n % site.ids.length))) % 1_000}`, 1),
+        'frequent word': () => found('/datasets/community?q=genes', Math.min(100, COUNT / 100)),
+        'rare word': (n) => found(`/datasets/community?q=genes+cohort${n % Math.min(1_000, COUNT / 100)}`, 1),
+        identifier: (n) =>
+          found(`/datasets/community?q=PF3D7_${String(1 + 100 * (n % (COUNT / 100))).padStart(7, '0')}`, 1),
+        'next page': () => get(next),
       };
+      const next = await secondPage(client, headers, '/datasets/community?limit=100&sort=name');
       let written = 0;
       const writes = setInterval(() => {
         // A failed write ends the measure: nobody handles its rejection.
-        void site.sql.query('update dataset set name = $2 where dataset_id = $1', [one(written), `name ${written++}`]);
+        void site.sql.query(
+          `update dataset set name = $2, metadata = metadata || jsonb_build_object('name', $2::text) where dataset_id = $1`,
+          [one(written), `name ${written++}`],
+        );
       }, WRITE_EVERY_MS);
       const took: Record<string, number[]> = Object.fromEntries(Object.keys(calls).map((name) => [name, []]));
       try {
@@ -59,3 +80,13 @@ export const rows: readonly BenchRow[] = [
     },
   },
 ];
+
+/** The path of what follows the first page. */
+async function secondPage(client: Client, headers: Record<string, string>, path: string): Promise<string> {
+  const { headers: given, body } = await client.request({ method: 'GET', path, headers });
+  await body.dump();
+  const url = /<([^>]+)>/.exec(String(given.link))?.[1];
+  if (url === undefined) throw new Error(`GET ${path}: no next page`);
+  const { pathname, search } = new URL(url);
+  return pathname + search;
+}
