@@ -7,11 +7,14 @@ begin
   new.updated := now();
   return new;
 end $$;
-create trigger dataset_changed before update on dataset for each row
-  when ((old.metadata, old.state, old.upload_status, old.upload_message, old.import_status, old.import_messages,
-      old.upload_file_bytes)
-    is distinct from (new.metadata, new.state, new.upload_status, new.upload_message, new.import_status, new.import_messages,
-      new.upload_file_bytes))
+-- Only of these columns, and metadata last: they may be large.
+create trigger dataset_changed
+  before update of state, upload_status, upload_message, import_status, import_messages, upload_file_bytes, metadata
+  on dataset for each row
+  when ((old.state, old.upload_status, old.upload_message, old.import_status, old.import_messages, old.upload_file_bytes,
+      old.metadata)
+    is distinct from (new.state, new.upload_status, new.upload_message, new.import_status, new.import_messages,
+      new.upload_file_bytes, new.metadata))
   execute function note_dataset_change();
 
 -- Names are compared by their beginning, so that the place where a page ends stays small.
@@ -92,7 +95,7 @@ begin
   end if;
   return null;
 end $$;
-create trigger index_changed_dataset after update on dataset for each row
+create trigger index_changed_dataset after update of state, owner_id, visibility, created, metadata on dataset for each row
   when ((old.state, old.owner_id, old.visibility, old.created, old.metadata)
     is distinct from (new.state, new.owner_id, new.visibility, new.created, new.metadata))
   execute function index_changed_dataset();
@@ -101,9 +104,10 @@ create trigger index_changed_dataset after update on dataset for each row
 create function search_rank(words tsvector, query tsquery) returns real immutable parallel safe
   return ts_rank_cd('{0.1, 0.2, 0.4, 1.0}', words, query, 1);
 
--- The newest datasets with these words, at most `most`, with their ranks if asked for: of the owner, or those that are not private if there is none. A word that
--- a million datasets have costs no more than a thousand rows: beyond `counted` matches, the newest `looked_at` datasets are
--- compared one by one. The settings keep the planner from reading whole tables where it takes a phrase for frequent.
+-- The newest datasets with these words, at most `most`, with their ranks if asked for: of the owner, or those that are not private
+-- if there is none. A word that a million datasets have does not cost a million ranks: beyond `counted` matches, the newest
+-- `looked_at` datasets are compared one by one. The settings keep the planner from reading whole tables where it takes a phrase
+-- for frequent.
 create function search_datasets(query tsquery, owner numeric, is_guest boolean, most integer, is_ranked boolean)
 returns table (dataset_id text, rank real) language plpgsql stable set search_path from current
 set plan_cache_mode = force_custom_plan set jit = off
@@ -115,18 +119,18 @@ declare
   everything constant tsquery := query && case when owner is not null then format('''O%s''', owner)
     when is_guest then '''P''' else '''C''' end::tsquery;
   shown constant tsquery := case when owner is null and is_guest then query && '''C''' end;
+  is_frequent boolean;
 begin
   -- Only stop words: without this, the word for the list would be all of the query.
   if numnode(query) = 0 then return; end if;
-  if (select count(*) from (
-      select from dataset_search s where s.search @@ everything or s.guest @@ shown limit counted + 1) found) <= counted then
-    return query select s.dataset_id, case when is_ranked then
-        search_rank(case when s.search @@ everything then s.search else s.guest end, query) else 0 end
-      from (select * from dataset_search s where s.search @@ everything or s.guest @@ shown
-        order by s.created desc, s.dataset_id limit most) s;
-  else
-    return query select s.dataset_id, case when is_ranked then
-        search_rank(case when s.search @@ everything then s.search else s.guest end, query) else 0 end
+  is_frequent := (select count(*) from (
+    select from dataset_search s where s.search @@ everything or s.guest @@ shown limit counted + 1) matches) > counted;
+  return query select m.dataset_id, case when is_ranked then search_rank(m.words, query) else 0 end from (
+    (select s.dataset_id, case when s.search @@ everything then s.search else s.guest end as words
+      from dataset_search s where not is_frequent and (s.search @@ everything or s.guest @@ shown)
+      order by s.created desc, s.dataset_id limit most)
+    union all
+    (select s.dataset_id, case when s.search @@ everything then s.search else s.guest end
       from (
         (select d.dataset_id from dataset d where owner is not null and d.state = 'live' and d.owner_id = owner
           order by d.created desc, d.dataset_id limit looked_at)
@@ -134,6 +138,5 @@ begin
         (select d.dataset_id from dataset d where owner is null and d.state = 'live' and d.visibility <> 'private'
           order by d.created desc, d.dataset_id limit looked_at)) newest
       join dataset_search s on s.dataset_id = newest.dataset_id
-      where s.search @@ everything or s.guest @@ shown limit most;
-  end if;
+      where is_frequent and (s.search @@ everything or s.guest @@ shown) limit most)) m;
 end $$;

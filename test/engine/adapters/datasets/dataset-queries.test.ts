@@ -5,7 +5,7 @@ import { PostgresDatasetQueries } from '../../../../engine/adapters/datasets/dat
 import { relatedStatement } from '../../../../engine/adapters/datasets/related-datasets.ts';
 import { PostgresUploads } from '../../../../engine/adapters/uploads/uploads-postgres.ts';
 import type { DatasetId, UserId } from '../../../../engine/model/ids.ts';
-import type { ListFilter } from '../../../../engine/ports/dataset-queries.ts';
+import { type ListFilter, MOST_FOUND } from '../../../../engine/ports/dataset-queries.ts';
 import { datasetPagesConformance } from '../../../conformance/dataset-pages.ts';
 import { type DatasetQueriesSetup, datasetQueriesConformance } from '../../../conformance/dataset-queries.ts';
 import { cacheDatabase, grantLease } from '../../../support/cache-database.ts';
@@ -97,6 +97,40 @@ t.test(
     }
   },
 );
+
+t.test('a word that more datasets have than a search compares finds the newest of them', async (t) => {
+  const viewer = newUser();
+  const count = MOST_FOUND.otherwise + 50;
+  await db.query(
+    `insert into dataset (dataset_id, owner_id, root_id, revision, state, type_name, type_version, metadata, visibility, name,
+       created, upload_status, import_status)
+     select 'often' || n, $1::numeric, 'often' || n, 0, 'live', 't', '1', $2::jsonb, 'public', 'n',
+       now() - n * interval '1 minute', 'success', 'complete' from generate_series(1, $3::integer) n`,
+    [viewer, JSON.stringify(metadataOf(viewer, { name: 'Frequent' })), count],
+  );
+  t.teardown(() => db.query(`delete from dataset where dataset_id like 'often%'`));
+  await db.query('vacuum (analyze) dataset, dataset_search');
+  const newest = Array.from({ length: 10 }, (_, n) => `often${n + 1}`);
+  for (const [ownership, words] of [
+    ['owned', 'frequent'],
+    ['owned', 'frequent -nothing'],
+    ['community', 'frequent'],
+    ['any', 'frequent'],
+  ] as const)
+    for (const [sort, most] of [
+      ['relevance', MOST_FOUND.byRelevance],
+      ['created', MOST_FOUND.otherwise],
+    ] as const) {
+      const selection = { viewer, ownership, search: { words, beginnings: '' } };
+      const order = { sort, descending: true };
+      t.equal(await queries.count(selection, order, signal), most, `${ownership}, by ${sort}: ${words}`);
+      const { datasets } = await queries.page(selection, order, { limit: 10 }, signal);
+      t.strictSame(
+        (await Array.fromAsync(datasets)).map(({ dataset }) => dataset),
+        newest,
+      );
+    }
+});
 
 t.test('a listing of thousands', async (t) => {
   const { owner, recipient } = await fill(t);
