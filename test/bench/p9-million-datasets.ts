@@ -54,13 +54,20 @@ export const rows: readonly BenchRow[] = [
           found(`/datasets/community?q=PF3D7_${String(1 + 100 * (n % (COUNT / 100))).padStart(7, '0')}`, 1),
         'next page': () => get(next),
       };
-      const next = await secondPage(client, headers, '/datasets/community?limit=100&sort=name');
+      const next = await secondPage(
+        client,
+        headers,
+        `/datasets/community?limit=${Math.min(100, COUNT / 200)}&sort=name`,
+      );
       let written = 0;
+      let writing: Promise<unknown> = Promise.resolve();
       const writes = setInterval(() => {
         // A failed write ends the measure: nobody handles its rejection.
-        void site.sql.query(
-          `update dataset set name = $2, metadata = metadata || jsonb_build_object('name', $2::text) where dataset_id = $1`,
-          [one(written), `name ${written++}`],
+        writing = writing.then(() =>
+          site.sql.query(
+            `update dataset set name = $2, metadata = metadata || jsonb_build_object('name', $2::text) where dataset_id = $1`,
+            [one(written), `name ${written++}`],
+          ),
         );
       }, WRITE_EVERY_MS);
       const took: Record<string, number[]> = Object.fromEntries(Object.keys(calls).map((name) => [name, []]));
@@ -70,6 +77,7 @@ export const rows: readonly BenchRow[] = [
           for (const [name, call] of Object.entries(calls)) took[name]?.push(...(await timed(CALLS, call)));
       } finally {
         clearInterval(writes);
+        await writing;
         await client.close();
       }
       const figures = Object.entries(took).flatMap(([name, all]) => {

@@ -19,6 +19,23 @@ export const VISIBILITY: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'what-a-search-finds',
+    promise:
+      'A search finds nothing that the list does not show, and tells guests nothing of people whom they are not shown.',
+    heldBy: [
+      { file: 'test/conformance/dataset-pages.ts', test: 'a search finds what the list shows, and nothing else' },
+      {
+        file: 'test/conformance/dataset-pages.ts',
+        test: 'guests find people only where they are shown them, also not by what is missing',
+      },
+      { file: 'test/attack/search-leaks.test.ts', test: 'a private dataset is found by its owner alone' },
+      {
+        file: 'test/attack/search-leaks.test.ts',
+        test: 'guests learn nothing of the people in protected datasets',
+      },
+    ],
+  },
+  {
     id: 'who-reads-files',
     promise:
       'Files of a protected or controlled dataset are for its owner, recipients, and holders of an approved, running grant.',
