@@ -243,6 +243,7 @@ export function datasetPagesConformance(t: Test, setup: (t: Test) => Promise<Dat
         'Kenya',
         'malaria',
         'blood',
+        '"Jo B Doe X"',
         'PRJNA1',
         'NIH',
         'Peru',

@@ -50,8 +50,9 @@ create function texts_in(value jsonb) returns text immutable parallel safe
 create function search_words(dataset_id text, owner_id numeric, visibility text, metadata jsonb,
   out search tsvector, out guest tsvector) language plpgsql immutable parallel safe set search_path from current as $$
 declare
-  people constant text := texts_in(jsonb_path_query_array(metadata,
-    '$.contacts[*].keyvalue() ? (@.key != "email").value', '{}', true));
+  -- Names as people write them, so that they are phrases.
+  people constant text := (select string_agg(concat_ws(' ', c ->> 'firstName', c ->> 'middleName', c ->> 'lastName',
+      c ->> 'affiliation', c ->> 'country'), ' ') from jsonb_path_query(metadata, '$.contacts[*]') c);
   community constant text[] := case visibility when 'private' then '{}' else '{C}' end;
 begin
   search := setweight(words_of(metadata ->> 'name', 2000), 'A') || setweight(words_of(metadata ->> 'summary', 10000), 'B')
