@@ -256,6 +256,20 @@ export function datasetPagesConformance(t: Test, setup: (t: Test) => Promise<Dat
       t.equal(await of(words), 0, words);
   });
 
+  fact('a document may be of any size and depth', async (t, { add, whole }) => {
+    const viewer = newUser();
+    const words = Array.from({ length: 40_000 }, (_, n) =>
+      String.fromCodePoint(0x4e00 + (n % 20_000), 0x61 + (n % 26)),
+    ).join(' ');
+    const deep = JSON.parse(`${'['.repeat(500)}"deep"${']'.repeat(500)}`);
+    const large = await add(newAddress(viewer), {
+      ...{ name: `Large ${words}`, summary: words, description: `${words} ${'x'.repeat(3_000)}` },
+      contacts: [{ lastName: words, isPrimary: true }],
+      ...{ funding: [{ agency: words, awardNumber: '1' }], dependencies: deep },
+    });
+    t.strictSame(await whole({ viewer, ownership: 'owned', ...found('large') }), [large]);
+  });
+
   fact('the name weighs more than the summary, and that more than the rest', async (t, { add, whole }) => {
     const viewer = newUser();
     const text = 'about something else';

@@ -77,14 +77,14 @@ export function pageStatement(
       from (${all}) v ${after ? `where ${beyond(terms, after, parameters)}` : ''}
       order by ${[...sorted, 'v.dataset_id'].join(', ')} limit ${parameters.add(limit + 1, 'bigint')}`,
     values: parameters.values,
-    isKept: isPlain(selection),
+    isKept: isPlain(selection) && order.sort === 'created' && order.descending,
   };
 }
 
 export function countStatement(selection: ListSelection, order: ListOrder): ListStatement {
   const parameters = new SqlParameters();
   const text = `select count(*) as total from (${matching(selection, order, parameters)}) v`;
-  return { text, values: parameters.values, isKept: isPlain(selection) };
+  return { text, values: parameters.values, isKept: false };
 }
 
 /** The rows of these ids that the viewer may see now, with their place `n` among the ids. */
@@ -110,12 +110,9 @@ export function rowsStatement({ viewer, ownership }: ListSelection, ids: readonl
   };
 }
 
+/** Nothing narrows it but the target. */
 const isPlain = ({ name, type, status, updatedSince, search }: ListSelection): boolean =>
-  name === undefined &&
-  type === undefined &&
-  status === undefined &&
-  updatedSince === undefined &&
-  search === undefined;
+  [name, type, status, updatedSince, search].every((asked) => asked === undefined);
 
 function matching(selection: ListSelection, order: ListOrder, parameters: SqlParameters): string {
   const visible = branches(selection, parameters, (rank) => KEYS[order.sort](rank), order.sort === 'relevance');

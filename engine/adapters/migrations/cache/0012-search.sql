@@ -42,9 +42,10 @@ create function words_of(text text, most integer) returns tsvector immutable par
   return coalesce(to_tsvector('pg_catalog.english',
     translate(left(text, most), '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', repeat(' ', 32))), '');
 
+-- No deeper than our own documents are: a document of another system must not exhaust the stack.
 create function texts_in(value jsonb) returns text immutable parallel safe
   return (select string_agg(found #>> '{}', ' ')
-    from jsonb_path_query(value, 'strict $.** ? (@.type() == "string")') found);
+    from jsonb_path_query(value, 'strict $.**{0 to 6} ? (@.type() == "string")') found);
 
 -- No address of a contact is searched.
 create function search_words(dataset_id text, owner_id numeric, visibility text, metadata jsonb,
