@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { PostgresCatalog } from '../../../../engine/adapters/catalog/catalog-postgres.ts';
-import { listStatement } from '../../../../engine/adapters/datasets/dataset-list-statements.ts';
+import { listStatement, pageStatement } from '../../../../engine/adapters/datasets/dataset-list-statements.ts';
 import { PostgresDatasetQueries } from '../../../../engine/adapters/datasets/dataset-queries-postgres.ts';
 import { relatedStatement } from '../../../../engine/adapters/datasets/related-datasets.ts';
 import { PostgresUploads } from '../../../../engine/adapters/uploads/uploads-postgres.ts';
@@ -110,6 +110,13 @@ t.test('a word that more datasets have than a search compares finds the newest o
   );
   t.teardown(() => db.query(`delete from dataset where dataset_id like 'often%'`));
   await db.query('vacuum (analyze) dataset, dataset_search');
+  const after = { keys: ['n'], dataset: 'often5' as DatasetId };
+  for (const page of [{ limit: 100 }, { limit: 100, after }])
+    t.match(
+      await explain(pageStatement({ viewer, ownership: 'community' }, { sort: 'name', descending: false }, page)),
+      /dataset_community_name/,
+      'the community is read in the order of names',
+    );
   const newest = Array.from({ length: 10 }, (_, n) => `often${n + 1}`);
   for (const [ownership, words] of [
     ['owned', 'frequent'],
