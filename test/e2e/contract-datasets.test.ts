@@ -276,7 +276,7 @@ row('ours/GET /datasets/community', async (t) => {
   t.match(await owned(guest.get('/datasets/community')), [{ datasetId: id, visibility: 'public', shares: [] }]);
 });
 row('ours/lists', async (t) => {
-  const path = '/datasets?ownership=owned&type=genelist&updatedSince=2026-01-01&sort=name&limit=1';
+  const path = '/datasets?ownership=owned&updatedSince=2026-01-01&sort=name&limit=1';
   const first = await owner.get(`${path}&total=true`);
   const link = /^<([^>]+)>; rel="next"$/.exec(first.headers.get('link') ?? '')?.[1] ?? '';
   const { search, searchParams } = new URL(link);
@@ -286,7 +286,7 @@ row('ours/lists', async (t) => {
   t.ok(Number(first.headers.get('x-total-count')) > 1);
   t.equal(next.headers.get('x-total-count'), null);
   t.equal((await owner.get(`/datasets?limit=1&cursor=${searchParams.get('cursor')}`)).status, 400);
-  const found = await owner.get('/datasets?q=genes+-nothing&name=genes&status=installed&order=asc');
+  const found = await owner.get('/datasets?q=genes+-nothing&name=genes&type=genelist@1.0&status=installed&order=asc');
   t.equal(found.status, 200);
 });
 row('ours/GET /users/self/meta', async (t) => {

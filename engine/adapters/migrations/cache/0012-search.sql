@@ -72,7 +72,8 @@ end $$;
 insert into dataset_search
   select d.dataset_id, d.created, w.search, w.guest
   from dataset d cross join lateral search_words(d.dataset_id, d.owner_id, d.visibility, d.metadata) w where d.state = 'live';
-create index dataset_search_words on dataset_search using gin (search, guest);
+-- A search reads all entries that wait to be sorted in, at most 1 MiB.
+create index dataset_search_words on dataset_search using gin (search, guest) with (gin_pending_list_limit = 1024);
 
 create function index_added_datasets() returns trigger language plpgsql set search_path from current as $$
 begin
