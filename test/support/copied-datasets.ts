@@ -209,12 +209,13 @@ const OWN: Readonly<Record<string, string>> = {
     when 'data' then to_timestamp(c.data_ms / 1000.0) else o.modified end`,
 };
 
-/** Those that have rows of datasets. What other tables refer to comes first. */
+/** Those that have rows of datasets, unless triggers fill them. What other tables refer to comes first. */
 const TABLES = `
   select c.table_schema as schema, c.table_name as name, array_agg(c.column_name::text order by c.ordinal_position) as columns
   from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
   where t.table_type = 'BASE TABLE' and c.is_generated = 'NEVER' and c.table_schema not in ('access', 'report')
   group by c.table_schema, c.table_name
-  having bool_or(c.column_name = 'dataset_id' and c.data_type = 'text') and c.table_name not in ('job', 'job_history', 'event_log', 'slim_pass')
+  having bool_or(c.column_name = 'dataset_id' and c.data_type = 'text') and c.table_name not in ('job', 'job_history', 'event_log', 'slim_pass',
+      'dataset_search')
     and c.table_name not like 'audit%'
   order by c.table_name <> 'dataset', c.table_name <> 'dataset_install', c.table_schema, c.table_name`;
