@@ -12,6 +12,7 @@ import { newTraceparent, traceIdOf } from '../../engine/model/traceparent.ts';
 import {
   type CallOutcome,
   type Imported,
+  LATER,
   PLUGIN_FAULT_ATTEMPTS,
   type PluginCall,
 } from '../../engine/ports/plugin-client.ts';
@@ -34,7 +35,6 @@ import type { LaneTasks } from '../tasks/task-map.ts';
 import type { CallsInProgress } from './calls-in-progress.ts';
 import type { ObjectPayload } from './object-payload.ts';
 import type { PluginHost } from './plugin-host.ts';
-import { LATER } from './scripts.ts';
 import type { Workspace } from './workspace.ts';
 
 /** The tasks that call a plugin. */

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
 import { OUTPUT_BYTES } from '../../engine/model/script-evidence.ts';
 import { lastBytes } from '../../engine/model/utf8.ts';
-import type { Validation } from '../../engine/ports/plugin-client.ts';
+import { LATER, type Validation } from '../../engine/ports/plugin-client.ts';
 import type { ScriptEnd, ScriptResult, ScriptRunner } from '../../engine/ports/script-runner.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
@@ -12,11 +12,6 @@ import type { HostedPlugin, HostedScript } from './hosted-plugins.ts';
 import type { ScriptEnvironment } from './script-environment.ts';
 
 const REFUSED = 99;
-/**
- * EX_TEMPFAIL of sysexits.h: a disk is full, or something else is wrong for which neither the data nor the script is to blame.
- */
-export const LATER = 75;
-
 interface ScriptCall {
   readonly kind: ScriptKind;
   readonly plugin: HostedPlugin;

@@ -125,6 +125,12 @@ export const PLUGIN_STATUS = {
   serverError: 500,
 } as const;
 
+/**
+ * Exit code of a script, EX_TEMPFAIL of sysexits.h: a disk is full, or something else is wrong for which neither the data nor the
+ * script is to blame.
+ */
+export const LATER = 75;
+
 /** How a call ended that a plugin host of ours served. */
 export type CallOutcome =
   /** Success of a call that has no messages. */
@@ -174,3 +180,9 @@ export const jobIdOf = (eventId: number): number => eventId % (MAX_JOB_ID + 1);
  * target. A 503 without it comes from a host, or a proxy, that started nothing.
  */
 export const SCRIPT_RAN = 'x-script-ran';
+
+/**
+ * Request header of our own clients: if a script fails, the answer has the end of what it printed, in the field `output`. Other
+ * servers ignore it. Other clients do not send it, and get only the fields that they know.
+ */
+export const WANTS_OUTPUT = 'x-script-output';

@@ -88,11 +88,13 @@ export const UNINSTALL_BODY: RouteBody = {
   content: { 'application/json': details({ ...target, type }, ['install-target', 'type']) },
 };
 
+const output = { ...text, description: 'The end of what the script printed; only if the request has x-script-output' };
 const PROBLEM = object(
   {
     status: { ...text, description: 'Kind of error; absent if a script failed' },
     message: text,
     requestId: { ...text, description: 'With status server-error' },
+    output,
   },
   ['message'],
 );
@@ -129,11 +131,10 @@ export const COMMON = {
   503: problem('No room; see Retry-After'),
   555: {
     description: 'A script failed',
-    schema: object({ script: text, 'exit-code': { type: 'integer', minimum: 0, maximum: 255 }, message: text }, [
-      'script',
-      'exit-code',
-      'message',
-    ]),
+    schema: object(
+      { script: text, 'exit-code': { type: 'integer', minimum: 0, maximum: 255 }, message: text, output },
+      ['script', 'exit-code', 'message'],
+    ),
   },
 } as const satisfies Readonly<Record<number, RouteResponse>>;
 

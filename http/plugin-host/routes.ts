@@ -8,6 +8,7 @@ import {
   SCRIPT_RAN,
   PLUGIN_STATUS as STATUS,
   validationDocument,
+  WANTS_OUTPUT,
 } from '../../engine/ports/plugin-client.ts';
 import type { DiskRoom } from '../../engine/ports/storage-room.ts';
 import { Busy, Failure, hasNoRoom, kindOf, messageOf } from '../../engine/runtime/failure.ts';
@@ -185,7 +186,7 @@ async function serve(
     using _place = host.admit();
     await using workspace = await host.workspace(context.log);
     const reply = await call(context, workspace, context.signal).catch((error: unknown) => failed(context, error));
-    if (reply.kind === 'later') throw lacking(context, reply.message);
+    if (reply.kind === 'later') throw lacking(context, reply.message, outputOf(context, reply));
     const lack = isFailure(reply) ? await room?.lack() : undefined;
     if (lack !== undefined) throw lacking(context, lack);
     await send(context, reply);
@@ -198,10 +199,15 @@ async function serve(
 const isFailure = ({ kind }: Reply): boolean => kind !== 'done' && kind !== 'valid' && kind !== 'zip';
 
 /** Something ran, so the caller must not take this 503 for a call that did nothing. */
-function lacking(context: RequestContext, lack: string): HttpError {
+function lacking(context: RequestContext, lack: string, extra: Readonly<Record<string, unknown>> = {}): HttpError {
   context.response.setHeader(SCRIPT_RAN, 'true');
-  return unavailable(lack, RETRY_SECONDS);
+  const { word, message, code, headers } = unavailable(lack, RETRY_SECONDS);
+  return new HttpError(word, message, { code, headers, extra });
 }
+
+/** What a failed script printed, for callers that ask for it. */
+const outputOf = ({ request }: RequestContext, { output }: { readonly output?: string }): { output?: string } =>
+  output === undefined || request.headers[WANTS_OUTPUT] === undefined ? {} : { output };
 
 /** The caller is a service of ours and not a user, so the reply says what went wrong. */
 function failed(context: RequestContext, error: unknown): CallOutcome {
@@ -224,10 +230,10 @@ async function send(context: RequestContext, reply: Exclude<Reply, { kind: 'late
       return context.json(STATUS.missingDependency, { warnings: reply.lines });
     case 'script-error': {
       const { script, exitCode, message } = reply;
-      return context.json(STATUS.scriptError, { script, 'exit-code': exitCode, message });
+      return context.json(STATUS.scriptError, { script, 'exit-code': exitCode, message, ...outputOf(context, reply) });
     }
     case 'server-error':
-      return context.json(STATUS.serverError, { message: reply.message });
+      return context.json(STATUS.serverError, { message: reply.message, ...outputOf(context, reply) });
     case 'zip': {
       const { response } = context;
       response.writeHead(200, { 'content-type': 'application/zip', 'content-length': reply.bytes });

@@ -2,8 +2,9 @@
 // value may be missing.
 
 import { isObject, parseJson } from '../../model/json.ts';
-import { decodeDocument } from '../../model/utf8.ts';
-import { PLUGIN_FAULT_ATTEMPTS, type PluginFailure, type Validation } from '../../ports/plugin-client.ts';
+import { OUTPUT_BYTES } from '../../model/script-evidence.ts';
+import { decodeDocument, lastBytes } from '../../model/utf8.ts';
+import { LATER, PLUGIN_FAULT_ATTEMPTS, type PluginFailure, type Validation } from '../../ports/plugin-client.ts';
 import { defect, Failure, transient } from '../../runtime/failure.ts';
 
 export const CODE = {
@@ -41,23 +42,31 @@ export function parseWarnings(text: string, where: string): readonly string[] {
 }
 
 export function parseScriptError(text: string, where: string): PluginFailure {
-  const { script, message, 'exit-code': code } = parseFields(text, where);
+  const { script, message, 'exit-code': code, output } = parseFields(text, where);
   const said = typeof message === 'string' ? message : '';
   const what = said || `script ${script ?? '(unnamed)'} ended with exit code ${code ?? 0}`;
   const evidence = typeof code === 'number' ? { exitCode: code } : {};
-  return { kind: 'script-error', message: what, ...evidence };
+  return { kind: 'script-error', message: what, ...evidence, ...printed(output) };
 }
 
 /** The body of a 500 may be anything, because a proxy may have written it. */
 export function parseServerError(text: string, where: string): PluginFailure {
-  let message: unknown;
-  try {
-    message = parseFields(text, where).message;
-  } catch {
-    // not a JSON object
-  }
-  return { kind: 'server-error', message: typeof message === 'string' && message ? message : `${where}: HTTP 500` };
+  const { message, output } = fieldsOrNone(text, where);
+  const what = typeof message === 'string' && message ? message : `${where}: HTTP 500`;
+  return { kind: 'server-error', message: what, ...printed(output) };
 }
+
+function fieldsOrNone(text: string, where: string): Readonly<Record<string, unknown>> {
+  try {
+    return parseFields(text, where);
+  } catch {
+    return {}; // not a JSON object
+  }
+}
+
+/** Only a server of ours sends it, but another one may send anything. */
+const printed = (output: unknown): { readonly output?: string } =>
+  typeof output === 'string' && output !== '' ? { output: lastBytes(output, OUTPUT_BYTES) } : {};
 
 /** The failure for any other code. @param scriptRan the response says so (`SCRIPT_RAN`) */
 export function unexpectedCode(code: number, text: string, where: string, scriptRan: boolean): Failure {
@@ -67,7 +76,12 @@ export function unexpectedCode(code: number, text: string, where: string, script
   // The gateway timed out while the server worked on the call.
   if (code === 504) return transient(message, { maxAttempts: PLUGIN_FAULT_ATTEMPTS });
   // The work may be partly done, and the plugin is not at fault: counts as an ordinary attempt.
-  if (code === 503 && scriptRan) return transient(message);
+  if (code === 503 && scriptRan) {
+    const fields = fieldsOrNone(text, where);
+    const { output } = printed(fields.output);
+    if (output === undefined || typeof fields.message !== 'string') return transient(message);
+    return transient(`${where}: HTTP ${code} (${fields.message})`, { script: { exitCode: LATER, output } });
+  }
   // The server did not accept the call: waiting must not use up an attempt.
   if (code === 503) return transient(message, { unreachable: true, unanswered: true });
   return defect(`${message}, which is not part of the plugin protocol`);

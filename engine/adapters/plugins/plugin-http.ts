@@ -17,6 +17,7 @@ import {
   type PluginFailure,
   SCRIPT_RAN,
   type UninstallReply,
+  WANTS_OUTPUT,
 } from '../../ports/plugin-client.ts';
 import { aborted, defect, Failure, messageOf } from '../../runtime/failure.ts';
 import {
@@ -219,6 +220,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
         headers: {
           'content-type': typeof body === 'string' ? JSON_TYPE : body.contentType,
           'content-length': String(length),
+          [WANTS_OUTPUT]: 'true',
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
           ...(traceparent === undefined ? {} : { traceparent: passedOn(traceparent) }),
         },

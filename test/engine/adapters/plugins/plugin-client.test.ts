@@ -188,6 +188,7 @@ t.test('requests have the parts, names and lengths that plugin servers expect', 
     `content-type: multipart/form-data; boundary=${boundary}`,
     `host: 127.0.0.1:${port}`,
     'post /install/data http/1.1',
+    'x-script-output: true',
   ]);
   const field = (name: string, content: string): string =>
     `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\nContent-Type: ${JSON_TYPE}\r\n\r\n${content}\r\n`;
