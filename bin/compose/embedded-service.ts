@@ -8,6 +8,7 @@ import { writeHandlerCommand, writeSampleLaunchers } from '../../config/samples/
 import { SAMPLE_NAMES, SAMPLES } from '../../config/samples/samples.ts';
 import type { EmbeddedPostgres } from '../../engine/adapters/embedded-postgres/embedded-postgres.ts';
 import { provision } from '../../engine/adapters/embedded-postgres/postgres-provision.ts';
+import { endBackupPauses } from '../../engine/adapters/jobs/pauses-postgres.ts';
 import { cacheMigrations, controlMigrations, migrate } from '../../engine/adapters/migrations/migrations.ts';
 import { Postgres, type PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
 import type { ChildSpec } from '../../engine/runtime/actor.ts';
@@ -201,4 +202,5 @@ async function prepareDatabases(
   if (!ours(cache)) return;
   await using db = new Postgres({ ...cache, poolSize: 1 }, silentLogger());
   await migrate(db, cache.schema, await cacheMigrations(), signal);
+  await endBackupPauses(db);
 }

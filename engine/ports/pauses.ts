@@ -7,6 +7,9 @@ import type { DatasetId } from '../model/ids.ts';
 export const PAUSE_KINDS = ['lane', 'plugin', 'target'] as const;
 export type PauseKind = (typeof PAUSE_KINDS)[number];
 
+/** The reason of the pauses of `longshore backup`, by which they are found when they outlive it. */
+export const BACKUP_REASON = 'longshore backup';
+
 export interface PausePlace {
   readonly kind: PauseKind;
   /** The lane's name, the plugin's key in the configuration, or the install target's id. */

@@ -109,6 +109,9 @@ const rowsOf = (dir: string): Promise<ReadonlyMap<string, Row>> =>
     return new Map(rows.map((row) => [row.id, row]));
   });
 
+const pausesOf = (dir: string): Promise<readonly unknown[]> =>
+  withCache(dir, async (cache) => (await cache.query('select kind, name, reason from pause')).rows);
+
 /** Whether the state has it. */
 function has(rows: ReadonlyMap<string, Row>, { kind, dataset, name, recipient = '' }: Done): boolean {
   const row = rows.get(dataset);
@@ -165,6 +168,7 @@ t.test('a backup under load, a lost data directory, a restore: the state of one 
   t.match(await longshore(['restore', file, '--data', dir]), { code: 0 });
   await setReconciler(dir, false);
   const again = await up(t, dir, args);
+  t.same(await pausesOf(dir), [], 'the pauses of the backup are not restored');
   await swept(dir);
   await settled(dir);
   const rows = await rowsOf(dir);

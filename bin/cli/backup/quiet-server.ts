@@ -6,6 +6,7 @@
 // The pauses are short, and renewed until they are ended.
 
 import type { LANES, LaneName } from '../../../engine/model/event.ts';
+import { BACKUP_REASON } from '../../../engine/ports/pauses.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
 import type { AdminClient } from '../client/admin-client.ts';
@@ -13,7 +14,6 @@ import { ApiError } from '../command.ts';
 
 /** Those that write to control databases, run scripts of plugins on sites, or order either. */
 const SITE_LANES = ['install', 'updateMeta', 'sharing', 'softDelete', 'hardDelete'] as const satisfies LaneName[];
-const REASON = 'longshore backup';
 const PAUSE_MS = 20_000;
 const RENEW_MS = 5_000;
 const LOOK_MS = 100;
@@ -44,7 +44,9 @@ export class QuietServer implements AsyncDisposable {
   /** Pauses the lanes, and waits until their jobs have ended. Lanes that an operator has paused stay paused afterwards. */
   static async quiet(client: Client, timeoutMs: number, clock: Clock, signal: AbortSignal): Promise<QuietServer> {
     const before = await client.pauses(signal);
-    const others = before.filter(({ kind, reason }) => kind === 'lane' && reason !== REASON).map(({ name }) => name);
+    const others = before
+      .filter(({ kind, reason }) => kind === 'lane' && reason !== BACKUP_REASON)
+      .map(({ name }) => name);
     const server = new QuietServer(
       client,
       SITE_LANES.filter((lane) => !others.includes(lane)),
@@ -103,7 +105,8 @@ export class QuietServer implements AsyncDisposable {
 
   async #pause(signal: AbortSignal): Promise<void> {
     const until = new Date(this.#clock.now() + PAUSE_MS).toISOString();
-    for (const name of this.#lanes) await this.#client.pause({ kind: 'lane', name }, { reason: REASON, until }, signal);
+    for (const name of this.#lanes)
+      await this.#client.pause({ kind: 'lane', name }, { reason: BACKUP_REASON, until }, signal);
   }
 
   #renewLater(): void {

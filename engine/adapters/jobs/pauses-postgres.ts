@@ -1,7 +1,7 @@
 // Pauses in the cache database.
 
-import type { Pause, PauseKind, Pauses } from '../../ports/pauses.ts';
-import type { Postgres } from '../postgres/postgres.ts';
+import { BACKUP_REASON, type Pause, type PauseKind, type Pauses } from '../../ports/pauses.ts';
+import type { Postgres, Sql } from '../postgres/postgres.ts';
 import type { PostgresInstance } from '../postgres/postgres-instance.ts';
 import { storableText } from '../postgres/sql-parameters.ts';
 import { JOB_CHANNEL } from './enqueue-jobs.ts';
@@ -103,6 +103,11 @@ export class PostgresPauses implements Pauses {
   watch(changed: () => void): () => void {
     return this.#instance.listen(PAUSE_CHANNEL, () => changed());
   }
+}
+
+/** Ends the pauses of a backup of a server that is gone: they are part of what was backed up, and of no use after it. */
+export async function endBackupPauses(sql: Sql): Promise<void> {
+  await sql.query('delete from pause where reason = $1', [BACKUP_REASON]);
 }
 
 const pauseOf = ({ kind, name, since, paused_by, reason, until }: PauseRow): Pause => ({
