@@ -1,4 +1,5 @@
-// `longshore backup` and `longshore restore`: the data directory of `longshore up` as one file.
+// `longshore backup` and `longshore restore`: the data directory of `longshore up`, or an installation of `longshore serve`, as one
+// file.
 
 import { readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -11,11 +12,13 @@ import { systemClock } from '../../engine/runtime/time.ts';
 import { implement } from '../cli/arguments.ts';
 import { type BackupOrder, backUpRunning, backUpStopped, type MadeBackup } from '../cli/backup/back-up.ts';
 import { POSTGRES, placesOutside } from '../cli/backup/data-dir-parts.ts';
-import { restoreDataDir, verifyBackup } from '../cli/backup/restore.ts';
+import { backUpInstallation, type InstallationRestored, restoreInstallation } from '../cli/backup/installation.ts';
+import { restoreDataDir } from '../cli/backup/restore.ts';
+import { verifyBackup } from '../cli/backup/unpacking.ts';
 import { AdminClient } from '../cli/client/admin-client.ts';
 import { adminUrlOf, openAdminClient } from '../cli/client/client-options.ts';
 import { showProgress } from '../cli/client/transfer.ts';
-import { type Command, type CommandIo, EXIT, UsageError } from '../cli/command.ts';
+import { type Command, type CommandIo, EXIT, type ExitCode, UsageError } from '../cli/command.ts';
 import { loadConfig } from '../cli/load-config.ts';
 import { listing } from '../cli/terminal/table.ts';
 import { jsonDocument, bytes as sizeText } from '../cli/terminal/text.ts';
@@ -36,9 +39,16 @@ export const backup: Command = implement(BACKUP, async ({ values, args: { file }
   if (values.verify) {
     const { files, bytes, head, end } = await verifyBackup(file, tell, io.signal);
     progress.finish();
-    const report = { file, files, bytes, version: head.version, dataDirectory: head.dataDirectory, ...end };
-    io.out(values.json ? jsonDocument(report) : listing(rows(report), io.outTerminal));
+    const where =
+      'dataDirectory' in head ? { dataDirectory: head.dataDirectory } : { configuration: head.configuration };
+    const said = { file, files, bytes, version: head.version, ...where, ...end };
+    io.out(values.json ? jsonDocument(said) : listing(rows(said), io.outTerminal));
     return EXIT.ok;
+  }
+  if (values.config !== undefined) {
+    const { made, outside } = await backUpInstallation({ file, config: values.config, timeoutMs, tell, values }, io);
+    progress.finish();
+    return await report(file, made, outside, values, io);
   }
   const dir = dataDir(values.data ?? defaultDataPath(process.getuid?.()));
   if (!(await exists(dir.config))) throw rejected(`${dir.path} is no data directory of 'longshore up'`);
@@ -46,17 +56,27 @@ export const backup: Command = implement(BACKUP, async ({ values, args: { file }
   const configuration = await loadConfig(dir.config, io, { takesMails: true });
   const port = Number(await readFile(dir.postgresPort, 'utf8'));
   const outside = placesOutside(dir, configuration, port);
-  for (const place of outside) io.err(`warning: not in the backup: ${place}\n`);
   const { objectStore } = configuration.installer;
   const hasStore = objectStore.driver === 'directory' && resolve(objectStore.path) === dir.objects;
   const order: BackupOrder = { target: file, dir, outside, hasStore, clock: systemClock, tell };
   const made = await backUp(order, configuration.containerCore, port, timeoutMs, io);
   progress.finish();
-  const { size } = await stat(file);
-  const report = { file: resolve(file), size, ...made, instant: made.instant.toISOString(), notIncluded: outside };
-  io.out(values.json ? jsonDocument(report) : listing(rows(report), io.outTerminal));
-  return EXIT.ok;
+  return await report(file, made, outside, values, io);
 });
+
+async function report(
+  file: string,
+  made: MadeBackup,
+  notIncluded: readonly string[],
+  { json }: { readonly json: boolean },
+  io: CommandIo,
+): Promise<ExitCode> {
+  for (const place of notIncluded) io.err(`warning: not in the backup: ${place}\n`);
+  const { size } = await stat(file);
+  const said = { file: resolve(file), size, ...made, instant: made.instant.toISOString(), notIncluded };
+  io.out(json ? jsonDocument(said) : listing(rows(said), io.outTerminal));
+  return EXIT.ok;
+}
 
 async function backUp(
   order: BackupOrder,
@@ -80,24 +100,52 @@ async function backUp(
 }
 
 export const restore: Command = implement(RESTORE, async ({ values, args: { file } }, io) => {
-  const dir = dataDir(values.data ?? defaultDataPath(process.getuid?.()));
   await stat(file).catch((cause: unknown) => {
     throw rejected(`${file} cannot be read: ${messageOf(cause)}`, { cause });
   });
+  if (values.config !== undefined) {
+    using progress = showProgress({ label: 'restoring', unit: 'bytes' }, values, io, systemClock);
+    const tell = (bytes: number): void => progress.at(bytes);
+    const restored = await restoreInstallation({ file, config: values.config, tell, values }, io);
+    progress.finish();
+    tellRestored(values.config, restored, values, io);
+    return EXIT.ok;
+  }
+  const dir = dataDir(values.data ?? defaultDataPath(process.getuid?.()));
   await using _ = await takeDataDir(dir);
   await demandNoServer(dir);
   using progress = showProgress({ label: 'restoring', unit: 'bytes' }, values, io, systemClock);
   const order = { file, dir, force: values.force, clock: systemClock, tell: (bytes: number) => progress.at(bytes) };
   const { files, bytes, head, end, movedAside } = await restoreDataDir(order, io.signal);
   progress.finish();
-  const report = { dataDirectory: dir.path, files, bytes, version: head.version, ...end, movedAside };
-  io.out(values.json ? jsonDocument(report) : listing(rows(report), io.outTerminal));
+  const said = { dataDirectory: dir.path, files, bytes, version: head.version, ...end, movedAside };
+  io.out(values.json ? jsonDocument(said) : listing(rows(said), io.outTerminal));
   if (head.dataDirectory !== dir.path)
     io.err(`the backup is of ${head.dataDirectory}; paths in ${dir.config} were changed, look whether all are right\n`);
   for (const place of end.notIncluded) io.err(`warning: not in the backup: ${place}\n`);
   io.err(`next: longshore up --data ${dir.path}\n`);
   return EXIT.ok;
 });
+
+function tellRestored(
+  configuration: string,
+  { files, bytes, head, end, movedAside, targets }: InstallationRestored,
+  { json }: { readonly json: boolean },
+  io: CommandIo,
+): void {
+  const said = { configuration: resolve(configuration), files, bytes, version: head.version, ...end };
+  io.out(
+    json
+      ? jsonDocument({ ...said, movedAside })
+      : listing(rows({ ...said, movedAside: movedAside.join(', ') || undefined }), io.outTerminal),
+  );
+  for (const place of end.notIncluded) io.err(`warning: not in the backup: ${place}\n`);
+  const config = `--config ${configuration}`;
+  const next = ['migrate', ...targets.map((target) => `migrate-target ${target}`), 'doctor', 'serve'];
+  io.err(
+    `${next.map((command) => `next: longshore ${command} ${config}\n`).join('')}next: longshore reconcile --wait\n`,
+  );
+}
 
 async function demandNoServer(dir: DataDir): Promise<void> {
   const data = join(dir.path, POSTGRES);
@@ -108,6 +156,7 @@ async function demandNoServer(dir: DataDir): Promise<void> {
 interface Report {
   readonly file?: string;
   readonly dataDirectory?: string;
+  readonly configuration?: string;
   readonly instant: string;
   readonly files: number;
   readonly bytes: number;
@@ -118,10 +167,11 @@ interface Report {
 }
 
 function rows(report: Report): readonly (readonly [string, string | number])[] {
-  const { file, dataDirectory, instant, files, bytes, size, heldMs, version, movedAside } = report;
+  const { file, dataDirectory, configuration, instant, files, bytes, size, heldMs, version, movedAside } = report;
   const all: readonly (readonly [string, string | number | undefined])[] = [
     ['backup', file],
     ['data directory', dataDirectory],
+    ['configuration', configuration],
     ['state of', instant],
     ['version', version],
     ['files', files],

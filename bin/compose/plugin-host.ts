@@ -178,7 +178,7 @@ export function calledLocally({
   });
 }
 
-const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
+export const LOOPBACK: readonly string[] = ['127.0.0.1', '::1', 'localhost'];
 
 /** Without the section, which `longshore plugin` does not require, the schema's defaults apply. */
 function gateOf(settings: PluginHostConfiguration | undefined): CallGateLimits {

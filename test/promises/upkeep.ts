@@ -156,6 +156,10 @@ export const UPKEEP: readonly PromiseRow[] = [
         test: 'a backup under load, a lost data directory, a restore: the state of one instant',
       },
       {
+        file: 'test/e2e/backup-serve.test.ts',
+        test: 'a backup of serve under load, everything lost, a restore: the state of one instant',
+      },
+      {
         file: 'test/engine/adapters/directory/write-hold.test.ts',
         test: 'while it is held, objects are read, and every change waits until it is released',
       },
@@ -170,6 +174,16 @@ export const UPKEEP: readonly PromiseRow[] = [
         test: 'a backup that is killed, and one whose server is killed, hold up nobody and leave nothing',
       },
       { file: 'test/bin/cli/backup/quiet-server.test.ts', test: 'the pauses of a backup that died end by themselves' },
+    ],
+  },
+  {
+    id: 'restore-killed',
+    promise: 'No process starts on databases that a restore has not filled completely.',
+    heldBy: [
+      {
+        file: 'test/e2e/backup-serve.test.ts',
+        test: 'whatever kills a backup or a restore of serve, nothing that is left looks whole',
+      },
     ],
   },
   {

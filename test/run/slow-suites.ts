@@ -62,14 +62,16 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
   },
   {
     name: 'e2e backup',
-    run: e2e('backup'),
-    seconds: 75,
+    run: e2e('backup', 'backup-serve'),
+    seconds: 150,
     touchedBy: [
       'bin/cli/backup/',
       'bin/commands/backup.ts',
       'bin/compose/data-dir.ts',
+      'bin/compose/named-databases.ts',
       'engine/adapters/directory/',
       'engine/adapters/embedded-postgres/',
+      'engine/adapters/postgres/',
       'http/installer/admin/store-hold.ts',
     ],
   },

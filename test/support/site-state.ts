@@ -92,11 +92,12 @@ export async function wholeState(
 }
 
 /** Resolves when no change, no event and no job waits or runs; dead and far delayed jobs are named in the failure. */
-export const settled = (dir: string): Promise<void> =>
+export const settled = (dir: string, withinMs?: number): Promise<void> =>
   noneLeft(
     dir,
     `select ((select count(*) from object_change) + (select count(*) from event_log))::integer as waiting,
        array(select lane || ' ' || dataset_id || ' ' || state || coalesce(': ' || message, '') from job) as what`,
+    withinMs,
   );
 
 /** Resolves when nothing is left of uploads and counts that a killed process was in the middle of. */
@@ -108,7 +109,7 @@ export const swept = (dir: string): Promise<void> =>
   );
 
 /** @param query one row with a number `waiting` and an array of texts `what` */
-async function noneLeft(dir: string, query: string): Promise<void> {
+async function noneLeft(dir: string, query: string, withinMs = 60_000): Promise<void> {
   await withCache(dir, async (cache) => {
     let woken = Promise.withResolvers<void>();
     cache.on('notification', () => woken.resolve());
@@ -117,7 +118,8 @@ async function noneLeft(dir: string, query: string): Promise<void> {
     for (const begun = Date.now(); ; ) {
       const [open] = await rows<{ waiting: number; what: string[] }>(cache, query);
       if (open?.waiting === 0 && open.what.length === 0) return;
-      if (Date.now() - begun > 60_000) throw new Error(`still under way after a minute: ${JSON.stringify(open)}`);
+      if (Date.now() - begun > withinMs)
+        throw new Error(`still under way after ${withinMs / 1_000} s: ${JSON.stringify(open)}`);
       // What needs no job ends without a notification: a look now and then is the net.
       const net = setTimeout(() => woken.resolve(), 100);
       await woken.promise;

@@ -84,7 +84,7 @@ export async function backUpRunning(
     if (!(await writer.addPath(`${wal}/${path}`, source))) throw transient(`PostgreSQL has removed ${path} too early`);
   await copy(order, writer, (path) => isLeftOut(path) || isPostgres(path) || path === OBJECTS);
   await quiet.end(signal);
-  if (hasStore) await copyFolder(order, writer, links, OBJECTS, () => false);
+  if (hasStore) await copyFolder(order.tell, writer, links, OBJECTS, () => false);
   return await finish(order, writer, instant, heldMs);
 }
 
@@ -121,10 +121,10 @@ async function finish(
 }
 
 const copy = (order: BackupOrder, writer: BackupWriter, leaves: (path: string) => boolean): Promise<void> =>
-  copyFolder(order, writer, order.dir.path, '', leaves);
+  copyFolder(order.tell, writer, order.dir.path, '', leaves);
 
-async function copyFolder(
-  { tell }: BackupOrder,
+export async function copyFolder(
+  tell: (bytes: number) => void,
   writer: BackupWriter,
   folder: string,
   as: string,
@@ -138,7 +138,7 @@ async function copyFolder(
 }
 
 /** With blocking calls, because the store waits: they are several times as fast for many files. */
-function linkTree(from: string, to: string): void {
+export function linkTree(from: string, to: string): void {
   mkdirSync(to, { mode: 0o750 });
   const folder = opendirSync(from);
   try {

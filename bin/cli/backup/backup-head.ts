@@ -15,20 +15,55 @@ import { VERSION } from '../version.ts';
 
 /** The first entry. */
 export const HEAD = 'longshore-backup.json';
+/** In a backup of `longshore serve`, the configuration file. */
+export const CONFIGURATION = 'configuration.yaml';
 /** The last entry before the manifest. */
 export const INSTANT = 'longshore-instant.json';
 /** Of what a backup contains, and how. A program restores its own and older ones. */
 const FORMAT = 1;
 
-export interface BackupHead {
+interface CommonHead {
   readonly format: number;
   readonly version: string;
+  /** The newest migration that the program knew, by schema. */
+  readonly migrations: Readonly<Record<string, number>>;
+}
+
+/** Of the data directory of `longshore up`. */
+export interface DataDirHead extends CommonHead {
   /** Where it was; the configuration in it names paths below it. */
   readonly dataDirectory: string;
   /** Major version of the PostgreSQL server, whose programs are needed. */
   readonly postgres: number | undefined;
-  /** The newest migration that the program knew, by schema. */
-  readonly migrations: Readonly<Record<string, number>>;
+}
+
+/** Of an installation of `longshore serve`. */
+export interface ServedHead extends CommonHead {
+  /** The configuration file. A copy of it is in the backup. */
+  readonly configuration: string;
+  readonly databases: readonly SavedDatabase[];
+  readonly folders: readonly SavedFolder[];
+}
+
+export type BackupHead = DataDirHead | ServedHead;
+
+/** A dump, in the form of pg_dump's custom format, in pieces that follow each other. */
+export interface SavedDatabase {
+  /** Of the pieces, in the backup. */
+  readonly folder: string;
+  /** What uses each schema; names as doctor shows them. The first one's role has made the dump. */
+  readonly uses: readonly { readonly name: string; readonly schema: string }[];
+  /** Major version of the server, and of pg_dump. */
+  readonly server: number;
+  readonly dumpedBy: number;
+}
+
+export interface SavedFolder {
+  /** In the backup. */
+  readonly folder: string;
+  readonly path: string;
+  /** The settings that name it. */
+  readonly keys: readonly string[];
 }
 
 export interface BackupEnd {
@@ -36,15 +71,25 @@ export interface BackupEnd {
   readonly notIncluded: readonly string[];
 }
 
-export async function headOf(dir: DataDir): Promise<BackupHead> {
+export async function headOf(dir: DataDir): Promise<DataDirHead> {
   const text = await readFile(join(dir.path, 'postgres', 'PG_VERSION'), 'utf8').catch(() => '');
   const major = Number.parseInt(text, 10);
   return {
-    ...{ format: FORMAT, version: VERSION, dataDirectory: dir.path },
+    ...(await commonHead()),
+    dataDirectory: dir.path,
     postgres: Number.isNaN(major) ? undefined : major,
-    migrations: await knownMigrations(),
   };
 }
+
+export const servedHead = async (parts: Omit<ServedHead, keyof CommonHead>): Promise<ServedHead> => ({
+  ...(await commonHead()),
+  ...parts,
+});
+
+const commonHead = async (): Promise<CommonHead> => ({
+  ...{ format: FORMAT, version: VERSION },
+  migrations: await knownMigrations(),
+});
 
 /** Throws `rejected` for a backup of a newer program. */
 export async function checkHead(file: string, text: string): Promise<BackupHead> {
@@ -55,6 +100,17 @@ export async function checkHead(file: string, text: string): Promise<BackupHead>
   if (head.format <= FORMAT && !newer) return head;
   const why = newer ? `schema ${newer[0]} has migration ${newer[1]}` : `format ${head.format}`;
   throw rejected(`${file} was made by a newer program, version ${head.version} (${why}); this one is ${VERSION}`);
+}
+
+/** Throws `rejected` for a backup of the other kind. */
+export function demandDataDir(file: string, head: BackupHead): asserts head is DataDirHead {
+  if ('dataDirectory' in head) return;
+  throw rejected(`${file} is a backup of 'longshore serve' (${head.configuration}); restore it with --config FILE`);
+}
+
+export function demandServed(file: string, head: BackupHead): asserts head is ServedHead {
+  if ('databases' in head) return;
+  throw rejected(`${file} is a backup of 'longshore up' (${head.dataDirectory}); restore it without --config`);
 }
 
 export function endOf(text: string): BackupEnd {
@@ -68,8 +124,9 @@ const isHead = (value: unknown): value is BackupHead =>
   'version' in value &&
   'migrations' in value &&
   isObject(value.migrations) &&
-  'dataDirectory' in value &&
-  typeof value.dataDirectory === 'string';
+  ('dataDirectory' in value
+    ? typeof value.dataDirectory === 'string'
+    : 'databases' in value && Array.isArray(value.databases) && 'folders' in value && Array.isArray(value.folders));
 
 function parsed(text: string): unknown {
   try {

@@ -62,6 +62,28 @@ export async function readBackup(file: string, sink: BackupSink, signal: AbortSi
   }
 }
 
+/** The first entry, which is small. */
+export async function readFirst(
+  file: string,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<{ readonly path: string; readonly content: Buffer }> {
+  const source = await openTar(file, signal);
+  const tar = new TarEntries(source[Symbol.asyncIterator]());
+  try {
+    const record = await readingOf(file, tar.next());
+    if (!record) throw damaged(file, 'it is empty');
+    const { path, size } = decodeEntry(record);
+    if (size > maxBytes) throw damaged(file, `${path} has ${size} bytes`);
+    const chunks: Buffer[] = [];
+    for (let chunk = await readingOf(file, tar.content()); chunk; chunk = await readingOf(file, tar.content()))
+      chunks.push(Buffer.from(chunk));
+    return { path, content: Buffer.concat(chunks) };
+  } finally {
+    source.destroy();
+  }
+}
+
 const damaged = (file: string, what: string): Failure => rejected(`${file} is damaged: ${what}`);
 
 /** Errors of the tar and of the compression are damages; those of the disk are not. */

@@ -81,18 +81,21 @@ async function fromPackage(
 }
 
 async function fromSystem(search: BinarySearch, tried: string[]): Promise<PostgresBinaries | undefined> {
-  const onPath = (search.path ?? '').split(delimiter).filter(isAbsolute);
-  const debian = search.debian ?? DEBIAN;
-  const versions = (await readdir(debian).catch(() => []))
-    .filter((name) => /^\d+$/.test(name))
-    .sort((a, b) => Number(b) - Number(a));
-  for (const binDir of new Set([...onPath, ...versions.map((version) => join(debian, version, 'bin'))])) {
-    // Most directories of the PATH contain no PostgreSQL.
+  for (const binDir of await programFolders(search.path, search.debian)) {
     if (!(await executable(join(binDir, 'postgres')))) continue;
     const found = await usable(binDir, search, tried);
     if (found) return found;
   }
   return undefined;
+}
+
+/** The folders of the PATH, then Debian's, newest first. Most of them contain no PostgreSQL. */
+export async function programFolders(path: string | undefined, debian = DEBIAN): Promise<readonly string[]> {
+  const onPath = (path ?? '').split(delimiter).filter(isAbsolute);
+  const versions = (await readdir(debian).catch(() => []))
+    .filter((name) => /^\d+$/.test(name))
+    .sort((a, b) => Number(b) - Number(a));
+  return [...new Set([...onPath, ...versions.map((version) => join(debian, version, 'bin'))])];
 }
 
 async function usable(binDir: string, search: BinarySearch, tried: string[]): Promise<PostgresBinaries | undefined> {

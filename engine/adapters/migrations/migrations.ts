@@ -1,7 +1,7 @@
 // Applies numbered SQL files: each once, in its own transaction, under an advisory lock. Their checksums are stored.
 
 import { createHash } from 'node:crypto';
-import { defect, Failure } from '../../runtime/failure.ts';
+import { defect, Failure, rejected } from '../../runtime/failure.ts';
 import { programFolder, type TextFolder } from '../../runtime/program-files.ts';
 import { type Postgres, quoteIdentifier, type Sql } from '../postgres/postgres.ts';
 
@@ -24,6 +24,9 @@ interface MigrationState {
 
 /** An arbitrary number, the same in every process, so that two processes that start at the same time take turns. */
 const LOCK = 7_305_001;
+
+/** A table of a schema that `longshore restore` has not filled completely. */
+export const RESTORE_MARK = 'restore_not_ended';
 
 /**
  * Brings a schema up to date and returns the numbers applied by this call. `schema` must be a checked identifier. Names in the
@@ -53,6 +56,13 @@ export async function migrateWithProgress(
   await db.transaction(async (sql) => {
     await sql.query('select pg_advisory_xact_lock($1)', [LOCK]);
     await sql.query(`create schema if not exists ${quoted}`);
+    const [mark] = await sql.query<{ there: boolean }>('select to_regclass($1) is not null as there', [
+      `${quoted}.${RESTORE_MARK}`,
+    ]);
+    if (mark?.there)
+      throw rejected(
+        `schema ${schema} is incomplete: 'longshore restore' was interrupted or has failed; run it again with --force`,
+      );
     await sql.query(`create table if not exists ${quoted}.migration (
       number integer primary key, name text not null, checksum text not null, applied timestamptz not null default now())`);
   }, signal);

@@ -189,7 +189,7 @@ const statement = (text: string, values: readonly unknown[], name: string | unde
 });
 
 /** The options of every connection. */
-function connectionConfig(options: PostgresOptions): pg.ClientConfig {
+export function connectionConfig(options: PostgresOptions): pg.ClientConfig {
   return {
     host: options.host,
     port: options.port,
