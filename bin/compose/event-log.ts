@@ -68,10 +68,11 @@ function observerOf(lanes: LogSections['lanes'], metrics: Metrics): KafkaLogObse
   const taken = metrics.counter('event_log_taken_total', 'Events from Kafka, by brokerConsumerId of the lane.', [
     'consumer',
   ]);
-  const lag = metrics.gauge('event_log_lag', 'Messages in Kafka after the last fetched one, by partition.', [
-    'channel',
-    'partition',
-  ]);
+  const lag = metrics.gauge(
+    'event_log_lag',
+    'Messages in Kafka that no process has taken and committed, by partition.',
+    ['channel', 'partition'],
+  );
   const readers = Object.values(lanes).filter((lane) => 'eventChannel' in lane);
   return {
     onDropped: (channel, count) => dropped.inc({ channel }, count),

@@ -16,7 +16,7 @@ const never = new AbortController().signal;
 const disk = join(await tempDir(t), 'disk');
 await mkdir(disk);
 const mounted = mount();
-const site = await TrialSite.open(t, disk);
+const site = await TrialSite.open(t, { storeIn: disk });
 
 t.test('LongshoreDiskNearlyFull', { skip: mounted ? false : 'no file system can be mounted here' }, async (t) => {
   const filler = join(disk, 'filler');

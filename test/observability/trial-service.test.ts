@@ -83,3 +83,20 @@ t.test('LongshoreDown', async (t) => {
   await site.start();
   await site.resolves('LongshoreDown');
 });
+
+t.test('LongshoreRestarting', async (t) => {
+  // As a service manager does with one that the system kills for its memory.
+  const started = async (): Promise<number> =>
+    [...(await site.prometheus.query('process_start_time_seconds{job="longshore"}')).values()][0] ?? 0;
+  // Prometheus counts only starts that it has seen.
+  const seen = (since: number): Promise<number> => site.prometheus.until(started, (now) => now > since, 60_000);
+  for (let [starts, last] = [0, await seen(0)]; starts < 4; starts++) {
+    await site.service.crash();
+    await site.start();
+    last = await seen(last);
+  }
+  await site.fires('LongshoreRestarting');
+  t.match(await site.follows('LongshoreRestarting', 'doctor'), { code: 0 });
+  t.match((await site.follows('LongshoreRestarting', 'top')).stdout, /up \d+ ?s/);
+  await site.resolves('LongshoreRestarting');
+});

@@ -11,6 +11,7 @@ import { parse, stringify } from 'yaml';
 import type { UserId } from '../../engine/model/ids.ts';
 import { issueToken, newKeyPair } from '../../http/kernel/auth/local-issuer.ts';
 import { zipOf } from '../fixtures/archives.ts';
+import { Api } from '../support/api.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { type Finished, freePortBase, longshore, type Running, running, tempDir } from '../support/longshore.ts';
 import { freePort } from '../support/ports.ts';
@@ -21,13 +22,22 @@ import { type FiringAlert, Prometheus } from './prometheus.ts';
 import { commandOf } from './runbook.ts';
 
 /** Everything that looks at something does so at least every 15 s; with room for a busy machine. */
-const NOTICED_MS = 90_000;
+const NOTICED_MS = 120_000;
 const OWNER = '4711' as UserId;
 const TYPE = { name: 'genes', version: '1.0' };
 const ADMIN_TOKEN = 'a'.repeat(40);
 
-/** What the plugin does with an import. */
-type Behaviour = 'imports' | 'fails' | 'holds';
+/** What the plugin does with an import; `hangs`: it answers no call at all. */
+type Behaviour = 'imports' | 'fails' | 'holds' | 'hangs';
+
+export interface TrialOptions {
+  /** Where the folder of the objects is; default: beside the configuration. */
+  readonly storeIn?: string;
+  /** Has an install target, SiteA. */
+  readonly withTarget?: boolean;
+  /** Of the installer's section, instead of what is there. */
+  readonly installer?: Readonly<Record<string, unknown>>;
+}
 
 export class TrialSite {
   readonly t: Test;
@@ -44,8 +54,8 @@ export class TrialSite {
   readonly plugin: TrialPlugin;
   #service: Running | undefined;
 
-  /** @param storeIn where the folder of the objects is; default: beside the configuration */
-  static async open(t: Test, storeIn?: string): Promise<TrialSite> {
+  static async open(t: Test, options: TrialOptions = {}): Promise<TrialSite> {
+    const { storeIn, withTarget = false } = options;
     const dir = await tempDir(t);
     const database = await testDatabase(t);
     const gate = await postgresProxy(t, database);
@@ -89,7 +99,8 @@ export class TrialSite {
             dataTypes: [{ ...TYPE, category: 'Genes' }],
           },
         },
-        installTargets: [{ enabled: false }],
+        installTargets: withTarget ? [target(database)] : [{ enabled: false }],
+        ...options.installer,
       },
       access: {
         siteUrl: 'https://site.example',
@@ -103,6 +114,11 @@ export class TrialSite {
     const migrated = await longshore(['migrate', '--config', file]);
     if (migrated.code !== 0) throw new Error(migrated.stderr);
     const seeds = await seeding(database, store);
+    if (withTarget) {
+      await seeds.db.query('create schema site_data');
+      const made = await longshore(['migrate-target', 'SiteA', '--config', file]);
+      if (made.code !== 0) throw new Error(made.stderr);
+    }
     t.teardown(() => seeds[Symbol.asyncDispose]());
     const prometheus = await Prometheus.start(join(dir, 'prometheus'), `127.0.0.1:${base}`, 'hasty');
     t.teardown(() => prometheus[Symbol.asyncDispose]());
@@ -144,15 +160,24 @@ export class TrialSite {
     this.#service = await running(this.t, ['serve', '--config', this.file]);
   }
 
+  /** For a user of the installer. */
+  async api(user: string): Promise<Api> {
+    return new Api(this.url, await this.#token(user));
+  }
+
   /** The status of what a user, or the administrator, sends to the access service. */
   async asks(who: string | 'administrator', path: string, body: object): Promise<number> {
-    const { privateKeyPem } = this.#keys;
-    const token = await issueToken({ privateKeyPem, issuer: 'trial', subject: who, claims: {}, lifetimeSeconds: 600 });
-    const caller = who === 'administrator' ? { 'admin-token': ADMIN_TOKEN } : { authorization: `Bearer ${token}` };
+    const caller =
+      who === 'administrator' ? { 'admin-token': ADMIN_TOKEN } : { authorization: `Bearer ${await this.#token(who)}` };
     const headers = { ...caller, 'content-type': 'application/json' };
     const response = await fetch(this.access + path, { method: 'POST', headers, body: JSON.stringify(body) });
     await response.body?.cancel();
     return response.status;
+  }
+
+  #token(subject: string): Promise<string> {
+    const { privateKeyPem } = this.#keys;
+    return issueToken({ privateKeyPem, issuer: 'trial', subject, claims: {}, lifetimeSeconds: 600 });
   }
 
   /** Imports of new datasets. */
@@ -171,7 +196,11 @@ export class TrialSite {
       );
   }
 
-  async change(edit: (document: { installer: { lanes: { import: { workerCount: number } } } }) => void): Promise<void> {
+  async change(
+    edit: (document: {
+      installer: { lanes: Record<'import' | 'install' | 'updateMeta' | 'softDelete', { workerCount: number }> };
+    }) => void,
+  ): Promise<void> {
     const document = parse(await readFile(this.file, 'utf8'));
     edit(document);
     await writeFile(this.file, stringify(document), { mode: 0o600 });
@@ -222,11 +251,22 @@ export class TrialSite {
   }
 }
 
+/** Control and data schema beside the cache. */
+function target({ host, port, user, password, database }: TestDatabase): object {
+  const db = { server: { host, port }, username: user, password, name: database, platform: 'Postgres' };
+  return {
+    targetId: 'SiteA',
+    controlDb: { ...db, schema: 'site_control' },
+    dataDb: { ...db, schema: 'site_data' },
+  };
+}
+
 /** A plugin server of the test. */
 export class TrialPlugin {
   readonly port: number;
   does: Behaviour = 'imports';
-  readonly #held = new Set<ServerResponse>();
+  /** With the paths of the calls. */
+  readonly #held = new Map<ServerResponse, string>();
   readonly #reply: Buffer;
   #server: Server | undefined;
 
@@ -251,7 +291,7 @@ export class TrialPlugin {
 
   async start(): Promise<void> {
     this.#server = createServer((request, response) => {
-      request.resume().on('end', () => this.#answer(request.url, response));
+      request.resume().on('end', () => this.#answer(request.url ?? '', response));
     });
     this.#server.listen(this.port, '127.0.0.1');
     await once(this.#server, 'listening');
@@ -265,13 +305,15 @@ export class TrialPlugin {
   /** Answers what it has held, and holds no more. */
   release(): void {
     this.does = 'imports';
-    for (const response of this.#held) response.end(this.#reply);
+    const held = [...this.#held];
     this.#held.clear();
+    for (const [response, path] of held) this.#answer(path, response);
   }
 
-  #answer(path: string | undefined, response: ServerResponse): void {
-    if (path !== '/import') response.end(JSON.stringify({ manifest: { gitTag: 'trial' } }));
-    else if (this.does === 'holds') this.#held.add(response);
+  #answer(path: string, response: ServerResponse): void {
+    if (this.does === 'hangs' && path !== '/service-info') this.#held.set(response, path);
+    else if (path !== '/import') response.end(JSON.stringify({ manifest: { gitTag: 'trial' } }));
+    else if (this.does === 'holds') this.#held.set(response, path);
     else if (this.does === 'imports') response.end(this.#reply);
     else response.writeHead(500).end(JSON.stringify({ message: 'no room left in the plugin' }));
   }

@@ -5,7 +5,7 @@ import { Failure, messageOf } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { unlessAborted } from '../../runtime/wait.ts';
 import { KafkaClient } from './kafka-client.ts';
-import { type KafkaSettings, producerClient } from './kafka-options.ts';
+import { type KafkaSettings, producerClient, startsAtBeginning } from './kafka-options.ts';
 
 /** Retries of a request for which the cluster's controller was not found. */
 const CREATE_RETRIES = 2;
@@ -16,6 +16,12 @@ interface TopicsFound {
   readonly missing: readonly string[];
   /** Why the service cannot create the missing topics. Undefined when it can, or when none is missing. */
   readonly refused?: string;
+}
+
+interface PartitionLag {
+  readonly topic: string;
+  readonly partition: number;
+  readonly messages: number;
 }
 
 export class KafkaAdmin implements AsyncDisposable {
@@ -79,6 +85,33 @@ export class KafkaAdmin implements AsyncDisposable {
     if (missing.length === 0) return { partitions, missing };
     const refused = await unlessAborted(this.#wouldRefuse(missing), signal);
     return { partitions, missing, ...(refused === undefined ? {} : { refused }) };
+  }
+
+  /**
+   * Messages that no member of the group has committed, by partition. The cluster says it, so it is right also while our own
+   * members are stuck, and of partitions that nobody reads.
+   */
+  async lag(topics: readonly string[], signal: AbortSignal): Promise<readonly PartitionLag[]> {
+    const { groupId } = this.#settings.consumers;
+    const committed = await unlessAborted(
+      this.#ask((admin) => admin.fetchOffsets({ groupId, topics: [...topics] })),
+      signal,
+    );
+    const lags: PartitionLag[] = [];
+    for (const { topic, partitions } of committed) {
+      const offsets = new Map(partitions.map(({ partition, offset }) => [partition, Number(offset)]));
+      const ends = await unlessAborted(
+        this.#ask((admin) => admin.fetchTopicOffsets(topic)),
+        signal,
+      );
+      for (const { partition, high, low } of ends) {
+        const offset = offsets.get(partition) ?? -1;
+        const next =
+          offset >= 0 ? Math.max(offset, Number(low)) : Number(startsAtBeginning(this.#settings) ? low : high);
+        lags.push({ topic, partition, messages: Math.max(0, Number(high) - next) });
+      }
+    }
+    return lags;
   }
 
   /** Why the cluster would not let us create them. Undefined when it would. */

@@ -16,6 +16,8 @@ import { decodeEvent, KafkaPublisher } from './kafka-publisher.ts';
 
 /** For consumers to end by themselves when the log is closed. */
 const CLOSE_MS = 2_000;
+/** How often the cluster is asked for the lag. */
+const LAG_MS = 15_000;
 
 /** Counters for the messages of a channel. */
 export interface KafkaLogObserver {
@@ -25,7 +27,7 @@ export interface KafkaLogObserver {
   readonly onMalformed: (channel: string, count: number) => void;
   /** Events that were handed over and accepted. */
   readonly onTaken: (filter: ChannelFilter, count: number) => void;
-  /** Messages after the last fetched one of a partition. */
+  /** Messages of a partition that the group has not committed. */
   readonly onLag: (channel: string, partition: number, messages: number) => void;
 }
 
@@ -102,7 +104,6 @@ export class KafkaEventLog implements EventLog, AsyncDisposable {
           settings: this.#settings,
           topics,
           handle: (batch) => this.#handOver(batch, keys, handle),
-          onLag: this.#observer.onLag,
           onJoined: () => backoff.succeeded(),
           clock: this.#clock,
           log: this.#log,
@@ -111,7 +112,22 @@ export class KafkaEventLog implements EventLog, AsyncDisposable {
       }
     };
     const failed = (err: unknown): void => this.#log.warn({ err, topics }, 'the event log cannot be read; retrying');
+    const looking = this.#watchLag(topics, signal);
     await persisting(DELAYS.costly, this.#clock, read, failed, signal);
+    await looking;
+  }
+
+  /** Until the signal. Never rejects: whether Kafka responds is told by `probe`. */
+  async #watchLag(topics: readonly string[], signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        for (const { topic, partition, messages } of await this.#admin.lag(topics, signal))
+          this.#observer.onLag(topic, partition, messages);
+      } catch (err) {
+        if (!signal.aborted) this.#log.debug({ err, topics }, 'the lag of the event log is not known now');
+      }
+      await this.#clock.sleep(LAG_MS, signal).catch(() => undefined);
+    }
   }
 
   async #handOver(

@@ -38,8 +38,6 @@ interface MembershipOptions {
   readonly topics: readonly string[];
   /** The messages are committed once it resolves; if it rejects, they are delivered again. */
   readonly handle: (batch: PartitionBatch) => Promise<void>;
-  /** Messages after the last fetched one of a partition. */
-  readonly onLag: (topic: string, partition: number, messages: number) => void;
   readonly onJoined: () => void;
   readonly clock: Clock;
   readonly log: Logger;
@@ -151,7 +149,6 @@ export class KafkaMembership {
     const epoch = this.#epoch;
     const limit = Math.min(BATCH, consumers.maxPollRecords || BATCH);
     this.#committer = payload;
-    this.#options.onLag(topic, partition, Number(batch.offsetLag() ?? 0));
     for (let from = 0; from < messages.length; from += limit) {
       if (over.aborted || !isRunning()) return;
       const chunk = messages.slice(from, from + limit);
