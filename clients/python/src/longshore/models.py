@@ -30,7 +30,7 @@ class AuditItem(TypedDict):
     method: str
     route: str
     dataset: NotRequired[str]
-    records: dict[str, str]
+    records: dict[str, str | int]
     outcome: Literal['done', 'refused', 'rejected', 'failed', 'cut']
     status: NotRequired[int]
     count: int
@@ -555,6 +555,44 @@ class RevisionNote(TypedDict, closed=True):
     value: str
 
 
+class Last(TypedDict):
+    at: str
+    result: Literal['delivered', 'failed']
+    status: NotRequired[int]
+    message: NotRequired[str]
+
+
+class Notifications(TypedDict):
+    mail: list[
+        Literal[
+            'accepted',
+            'import-ended',
+            'installed',
+            'failed',
+            'deleted',
+            'shared',
+            'access-expiring',
+        ]
+    ]
+    mailsAreSent: bool
+
+
+class NotificationsPatch(TypedDict, closed=True):
+    mail: NotRequired[
+        list[
+            Literal[
+                'accepted',
+                'import-ended',
+                'installed',
+                'failed',
+                'deleted',
+                'shared',
+                'access-expiring',
+            ]
+        ]
+    ]
+
+
 class OfferInput(TypedDict, closed=True):
     action: Literal['grant', 'revoke']
 
@@ -964,6 +1002,103 @@ UserId: TypeAlias = int
 Visibility: TypeAlias = Literal['private', 'protected', 'public', 'controlled']
 
 
+class Webhook(TypedDict):
+    webhookId: str
+    owner: NotRequired[UserId]
+    url: str
+    kinds: list[
+        Literal[
+            'accepted',
+            'import-ended',
+            'installed',
+            'failed',
+            'deleted',
+            'shared',
+            'access-requested',
+            'access-approved',
+            'access-denied',
+            'access-expiring',
+        ]
+    ]
+    state: Literal['active', 'disabled']
+    reason: NotRequired[str]
+    created: str
+    last: NotRequired[Last]
+
+
+class WebhookDelivery(TypedDict):
+    number: int
+    messageId: str
+    type: str
+    state: Literal['queued', 'running', 'delivered', 'dead']
+    failedAttempts: int
+    created: str
+    due: NotRequired[str]
+    ended: NotRequired[str]
+    status: NotRequired[int]
+    message: NotRequired[str]
+
+
+class WebhookDeliveryList(TypedDict):
+    results: list[WebhookDelivery]
+    next: NotRequired[int]
+
+
+class WebhookInput(TypedDict, closed=True):
+    url: str
+    kinds: NotRequired[
+        list[
+            Literal[
+                'accepted',
+                'import-ended',
+                'installed',
+                'failed',
+                'deleted',
+                'shared',
+                'access-requested',
+                'access-approved',
+                'access-denied',
+                'access-expiring',
+            ]
+        ]
+    ]
+
+
+class WebhookList(TypedDict):
+    results: list[Webhook]
+    next: NotRequired[str]
+
+
+class WebhookPatch(TypedDict, closed=True):
+    url: NotRequired[str]
+    kinds: NotRequired[
+        list[
+            Literal[
+                'accepted',
+                'import-ended',
+                'installed',
+                'failed',
+                'deleted',
+                'shared',
+                'access-requested',
+                'access-approved',
+                'access-denied',
+                'access-expiring',
+            ]
+        ]
+    ]
+    state: NotRequired[Literal['active', 'disabled']]
+
+
+class WebhookSecret(TypedDict):
+    secret: str
+    previousUntil: str
+
+
+class WebhookTest(TypedDict):
+    messageId: str
+
+
 class ZipDetails(TypedDict):
     zipSize: int
     contents: list[FileDetails]
@@ -1306,6 +1441,31 @@ class NewRevision(TypedDict, closed=True):
     visibility: NotRequired[Visibility1]
     origin: str | Origin
     revisionNote: str | RevisionNote
+
+
+class NewWebhook(TypedDict):
+    webhookId: str
+    owner: NotRequired[UserId]
+    url: str
+    kinds: list[
+        Literal[
+            'accepted',
+            'import-ended',
+            'installed',
+            'failed',
+            'deleted',
+            'shared',
+            'access-requested',
+            'access-approved',
+            'access-denied',
+            'access-expiring',
+        ]
+    ]
+    state: Literal['active', 'disabled']
+    reason: NotRequired[str]
+    created: str
+    last: NotRequired[Last]
+    secret: str
 
 
 class Owner(TypedDict):
