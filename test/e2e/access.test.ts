@@ -154,7 +154,8 @@ t.test('health, metrics and documentation are served like everywhere', async (t)
   });
   const metrics = await (await fetch(`${base}/metrics`)).text();
   t.match(metrics, /longshore_daemon_runs_total\{daemon="accessApproval",result="done"\} [1-9]/);
-  t.match(await (await fetch(`${base}/api`)).text(), /dataset-end-users/);
+  t.match(await (await fetch(`${base}/api`)).text(), /Longshore access/);
+  t.match(await (await fetch(`${base}/api/openapi.json`)).text(), /dataset-end-users/);
 });
 
 t.test('access import adds and replaces datasets, all or none, and says what is wrong where', async (t) => {

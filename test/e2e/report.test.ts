@@ -67,7 +67,8 @@ t.test('up has the service, whether or not there is a formatter', async (t) => {
       },
     ],
   );
-  t.match(await (await fetch(`${base}/api`)).text(), /createReportJob|\/jobs\/\{id\}\/files/);
+  t.match(await (await fetch(`${base}/api`)).text(), /Longshore report/);
+  t.match(await (await fetch(`${base}/api/openapi.json`)).text(), /createReportJob/);
   t.match(await (await fetch(`${base}/metrics`)).text(), /^longshore_lane_workers\{lane="report"\} 4$/m);
   t.strictSame((await readdir(dir)).filter((name) => /^(query-jobs|blast)$/.test(name)).sort(), [
     'blast',
