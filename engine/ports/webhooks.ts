@@ -12,6 +12,7 @@
 
 import type { Tenant, UserId } from '../model/ids.ts';
 import type { DeliveryState, WebhookId, WebhookMessage, WebhookSecret, WebhookState } from '../model/webhook.ts';
+import type { KeyedAnswer } from './idempotency-keys.ts';
 
 /** Whose webhooks: a user's own, or, for administrators, all. */
 export type WebhookViewer = UserId | 'all';
@@ -50,6 +51,16 @@ export interface WebhookChange {
   readonly state?: { readonly is: 'active' } | { readonly is: 'disabled'; readonly reason: string };
   /** Messages are signed with the one before it too until then. */
   readonly secret?: { readonly next: WebhookSecret; readonly previousUntil: Date };
+  /** Stored with the change. */
+  readonly keyed?: KeyedAnswer | undefined;
+}
+
+export interface WebhookCreation {
+  /** Webhooks of the owner, or of the administrators. Concurrent calls can exceed it by their own number. */
+  readonly most: number;
+  readonly now: Date;
+  /** Its answer is stored with the webhook. */
+  readonly keyed?: ((made: Webhook) => KeyedAnswer) | undefined;
 }
 
 export interface WebhookPage {
@@ -59,11 +70,8 @@ export interface WebhookPage {
 }
 
 export interface Webhooks {
-  /**
-   * It gets the events from now on. Undefined when the owner (or the administrators) have `most` already. Concurrent calls can
-   * exceed that by their own number.
-   */
-  create(webhook: NewWebhook, most: number, now: Date, signal: AbortSignal): Promise<Webhook | undefined>;
+  /** It gets the events from now on. Undefined when the owner (or the administrators) have the most already. */
+  create(webhook: NewWebhook, creation: WebhookCreation, signal: AbortSignal): Promise<Webhook | undefined>;
   /** In order of ids. */
   list(viewer: WebhookViewer, page: WebhookPage, signal: AbortSignal): Promise<readonly Webhook[]>;
   find(id: WebhookId, viewer: WebhookViewer, signal: AbortSignal): Promise<Webhook | undefined>;

@@ -10,7 +10,9 @@ const KEYED = [
   'createDataset',
   'createReportJob',
   'createResumableUpload',
+  'createWebhook',
   'reviseDataset',
+  'rotateWebhookSecret',
   'uploadForUser',
 ];
 
@@ -27,6 +29,7 @@ const WITHOUT: Readonly<Record<string, readonly string[]>> = {
   ],
   'has its own offset': ['overrideResumableUpload'],
   reads: ['getReportStatuses'],
+  'asks for a test message, of which two do no harm': ['testWebhook'],
   'is called by lanes, which repeat it': [
     ...['importDataset', 'installData', 'installMeta', 'installFiles', 'uninstallFiles', 'uninstallDataset'],
   ],

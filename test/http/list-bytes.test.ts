@@ -46,6 +46,8 @@ const LISTS: Readonly<Record<string, 'pages of bounded bytes' | 'one record' | '
   listResumableUploads: 'a bounded count',
   listWebhooks: 'a bounded count',
   listWebhookDeliveries: 'a bounded count',
+  followEvents: 'a bounded count',
+  followDataset: 'a bounded count',
   readMetricsHistory: 'a bounded count',
   getReportStatuses: 'a bounded count',
   reportReconciliation: 'a bounded count',

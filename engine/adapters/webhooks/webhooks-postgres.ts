@@ -6,12 +6,14 @@ import type {
   NewWebhook,
   Webhook,
   WebhookChange,
+  WebhookCreation,
   WebhookDeliveries,
   WebhookDelivery,
   WebhookPage,
   Webhooks,
   WebhookViewer,
 } from '../../ports/webhooks.ts';
+import { sealKey } from '../idempotency/idempotency-keys-postgres.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 import { storableText } from '../postgres/sql-parameters.ts';
 import { COLUMNS, seenBy, viewerValue, WEBHOOK_CHANNEL, type WebhookRow, webhookOf } from './webhook-row.ts';
@@ -81,13 +83,20 @@ export class PostgresWebhooks implements Webhooks, WebhookDeliveries {
     this.#db = db;
   }
 
-  async create(webhook: NewWebhook, most: number, now: Date, signal: AbortSignal): Promise<Webhook | undefined> {
-    signal.throwIfAborted();
-    const { id, owner, url, kinds, secret } = webhook;
-    const [row] = await this.#db.query<WebhookRow>(CREATE, [
-      ...[id, owner ?? null, storableText(url), kinds, secret, await this.#lastPosition(), now, most],
-    ]);
-    return row && webhookOf(row);
+  async create(
+    { id, owner, url, kinds, secret }: NewWebhook,
+    { most, now, keyed }: WebhookCreation,
+    signal: AbortSignal,
+  ): Promise<Webhook | undefined> {
+    const position = await this.#lastPosition();
+    return this.#db.transaction(async (sql) => {
+      const [row] = await sql.query<WebhookRow>(CREATE, [
+        ...[id, owner ?? null, storableText(url), kinds, secret, position, now, most],
+      ]);
+      const made = row && webhookOf(row);
+      if (made && keyed) await sealKey(sql, keyed(made));
+      return made;
+    }, signal);
   }
 
   async list(viewer: WebhookViewer, { after, limit }: WebhookPage, signal: AbortSignal): Promise<readonly Webhook[]> {
@@ -111,7 +120,7 @@ export class PostgresWebhooks implements Webhooks, WebhookDeliveries {
   async change(
     id: WebhookId,
     viewer: WebhookViewer,
-    { url, kinds, state, secret }: WebhookChange,
+    { url, kinds, state, secret, keyed }: WebhookChange,
     now: Date,
     signal: AbortSignal,
   ): Promise<Webhook | undefined> {
@@ -124,6 +133,7 @@ export class PostgresWebhooks implements Webhooks, WebhookDeliveries {
       ]);
       if (row && state?.is === 'disabled') await sql.query(END_WAITING, [id, now]);
       if (row) await sql.query(NOTIFY);
+      if (row && keyed) await sealKey(sql, keyed);
       return row && webhookOf(row);
     }, signal);
   }

@@ -15,6 +15,7 @@ import type { Clock } from '../../../engine/runtime/time.ts';
 import { jsonBody } from '../../kernel/bodies/body.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { conflict, forbidden, type HttpError, notFound, tooMany } from '../../kernel/pipeline/errors.ts';
+import type { Created } from '../../kernel/pipeline/idempotency.ts';
 import { answer, type Route, refusals } from '../../kernel/pipeline/route.ts';
 import { nameOf } from '../admin/admin-route.ts';
 import {
@@ -98,6 +99,7 @@ export function webhookRoutes(options: WebhookRouteOptions, settings: WebhookSet
       method: 'POST',
       path: '/webhooks',
       access: 'user-or-admin',
+      keyed: true,
       operationId: 'createWebhook',
       summary: 'Creates a webhook: events from now on are posted to its URL',
       body: { description: 'Where to, and which kinds', content: { 'application/json': { ...WebhookInput } } },
@@ -107,19 +109,29 @@ export function webhookRoutes(options: WebhookRouteOptions, settings: WebhookSet
       },
       handler: async (context) => {
         demandEnabled();
-        const { body, faults } = await readInput(context.request);
+        const { body, given, faults } = await readInput(context.request);
         const url = body.url === undefined ? '' : checkedUrl(body.url, settings.allowHttp, faults);
         faults.throwIfAny();
-        const secret = newWebhookSecret(random);
-        const owner = context.caller.kind === 'admin' ? undefined : context.userId;
-        const made = { id: newWebhookId(random), owner, url, kinds: body.kinds ?? [], secret };
-        const webhook = await webhooks.create(made, settings.perUser, now(), context.signal);
-        if (!webhook)
-          throw tooMany(`there are ${settings.perUser} webhooks already, the maximum; remove one first`, RETRY_SECONDS);
-        context.concerns({ records: { id: webhook.id } });
-        context.log.info({ webhook: webhook.id }, 'webhook created');
-        const shown: Static<typeof NewWebhookView> = { ...webhookView(webhook), secret };
-        await context.json(201, shown, { location: `${context.publicUrl}/webhooks/${webhook.id}` });
+        await context.onceFor(given, async (keyed) => {
+          const secret = newWebhookSecret(random);
+          const owner = context.caller.kind === 'admin' ? undefined : context.userId;
+          const made = { id: newWebhookId(random), owner, url, kinds: body.kinds ?? [], secret };
+          const shown = (webhook: Webhook): Created => {
+            const view: Static<typeof NewWebhookView> = { ...webhookView(webhook), secret };
+            return { code: 201, body: view, path: `/webhooks/${webhook.id}` };
+          };
+          const seal = keyed && ((webhook: Webhook) => keyed.seal(shown(webhook)));
+          const creation = { most: settings.perUser, now: now(), keyed: seal };
+          const webhook = await webhooks.create(made, creation, context.signal);
+          if (!webhook)
+            throw tooMany(
+              `there are ${settings.perUser} webhooks already, the maximum; remove one first`,
+              RETRY_SECONDS,
+            );
+          context.concerns({ records: { id: webhook.id } });
+          context.log.info({ webhook: webhook.id }, 'webhook created');
+          return shown(webhook);
+        });
       },
     },
     {
@@ -179,6 +191,7 @@ export function webhookRoutes(options: WebhookRouteOptions, settings: WebhookSet
       path: `${ONE}/rotate-secret`,
       params,
       access: 'user-or-admin',
+      keyed: true,
       operationId: 'rotateWebhookSecret',
       summary: 'Gives a webhook a new secret. For a day, messages are signed with both',
       responses: {
@@ -190,12 +203,15 @@ export function webhookRoutes(options: WebhookRouteOptions, settings: WebhookSet
         const { id, owner } = await found(context, webhooks);
         if (context.caller.kind === 'admin' && owner !== undefined)
           throw forbidden(`the secret of webhook ${id} is known to its owner only`);
-        const secret = newWebhookSecret(random);
-        const previousUntil = new Date(clock.now() + PREVIOUS_MS);
-        const change = { secret: { next: secret, previousUntil } };
-        if (!(await webhooks.change(id, viewerOf(context), change, now(), context.signal))) throw unknown(context);
-        const shown: Static<typeof WebhookSecretView> = { secret, previousUntil: previousUntil.toISOString() };
-        await context.json(200, shown);
+        await context.onceFor({}, async (keyed) => {
+          const secret = newWebhookSecret(random);
+          const previousUntil = new Date(clock.now() + PREVIOUS_MS);
+          const view: Static<typeof WebhookSecretView> = { secret, previousUntil: previousUntil.toISOString() };
+          const shown: Created = { code: 200, body: view };
+          const change = { secret: { next: secret, previousUntil }, keyed: keyed?.seal(shown) };
+          if (!(await webhooks.change(id, viewerOf(context), change, now(), context.signal))) throw unknown(context);
+          return shown;
+        });
       },
     },
     {

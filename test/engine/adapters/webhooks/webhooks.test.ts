@@ -47,7 +47,7 @@ async function setup(t: Test) {
   const create = async (more: Partial<Parameters<typeof webhooks.create>[0]> = {}): Promise<Webhook> => {
     const secret = newWebhookSecret(random);
     const made = { id: newWebhookId(random), owner, url: 'https://a.example/', kinds: [], secret, ...more };
-    const webhook = await webhooks.create(made, 100, now(), signal);
+    const webhook = await webhooks.create(made, { most: 100, now: now() }, signal);
     if (!webhook) throw new Error('too many');
     return webhook;
   };
@@ -297,7 +297,7 @@ t.test('an owner has no more webhooks than are allowed', async (t) => {
     const secret: WebhookSecret = newWebhookSecret(random);
     const id: WebhookId = newWebhookId(random);
     const made = { id, owner: of, url: 'https://a.example/', kinds: [], secret };
-    return (await webhooks.create(made, 2, now(), signal)) !== undefined;
+    return (await webhooks.create(made, { most: 2, now: now() }, signal)) !== undefined;
   };
   for (const one of [owner, undefined]) {
     t.strictSame([await create(one), await create(one), await create(one)], [true, true, false]);

@@ -12,9 +12,13 @@ const HOOK = 'https://receiver.example/hook';
 
 type Shown = Record<string, unknown> & { readonly webhookId: string; readonly secret: string };
 
-const call = (user: string, method: string, path = '', body?: unknown) =>
+const call = (user: string, method: string, path = '', body?: unknown, headers: Record<string, string> = {}) =>
   app.call(user === 'admin' ? undefined : user, method, `/webhooks${path}`, {
-    headers: { ...(user === 'admin' ? { 'admin-token': ADMIN_TOKEN } : {}), ...(body === undefined ? {} : JSON_BODY) },
+    headers: {
+      ...(user === 'admin' ? { 'admin-token': ADMIN_TOKEN } : {}),
+      ...(body === undefined ? {} : JSON_BODY),
+      ...headers,
+    },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
 
@@ -132,6 +136,25 @@ t.test('a secret is replaced, and the one before is valid for a day', async (t) 
   t.ok(leftMs > 23 * 3_600_000 && leftMs <= 24 * 3_600_000);
   const [row] = await db.query('select secret, previous_secret from webhook where id = $1', [webhookId]);
   t.strictSame(row, { secret: rotated.secret, previous_secret: secret });
+});
+
+t.test('who repeats a request with its key gets the same webhook, and the same new secret', async (t) => {
+  const user = newUser();
+  const key = { 'idempotency-key': 'once' };
+  const create = () => call(user, 'POST', '', { url: HOOK }, key);
+  const [first, second] = [await create(), await create()];
+  t.match(first, { status: 201 });
+  t.match(second, { status: 201, text: first.text });
+  for (const name of ['location', 'content-type']) t.equal(second.headers.get(name), first.headers.get(name));
+  t.equal(second.headers.get('idempotent-replayed'), 'true');
+  const { webhookId, secret } = first.body as Shown;
+  t.match(await call(user, 'POST', '', { url: `${HOOK}/2` }, key), { status: 422 });
+  const rotate = () => call(user, 'POST', `/${webhookId}/rotate-secret`, undefined, key);
+  const [rotated, repeated] = [await rotate(), await rotate()];
+  t.match(rotated, { status: 200 });
+  t.match(repeated, { status: 200, text: rotated.text });
+  const [row] = await db.query('select secret, previous_secret from webhook where owner_id = $1', [user]);
+  t.strictSame(row, { secret: (rotated.body as Shown).secret, previous_secret: secret }, 'receivers still know it');
 });
 
 t.test('a test message is queued once, and listed with the deliveries', async (t) => {
