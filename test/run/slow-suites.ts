@@ -170,6 +170,7 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
       'private-files',
       'protected-files',
       'script-surroundings',
+      'search-leaks',
       'two-tokens',
     ]),
     seconds: 130,
