@@ -17,8 +17,9 @@ import { notifySocket } from './notify-socket.ts';
 const UNIT = '/usr/lib/systemd/system/longshore.service';
 const DOCUMENTS = '/usr/share/doc/longshore';
 const CONFIG = '/etc/longshore/longshore.yaml';
-/** What systemd would make of StateDirectory and CacheDirectory. */
-const STATE = '/var/lib/longshore/of-the-package-test';
+/** For the unit's StateDirectory. Not below /var/lib/longshore, which is root's where `longshore up` ran as root. */
+const STATE = '/var/lib/longshore-of-the-package-test';
+/** As systemd makes it. */
 const CACHE = '/var/cache/longshore';
 const OWN = ['/etc/longshore', '/var/lib/longshore', CACHE];
 
