@@ -73,6 +73,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   attack: { tests: ['test/attack/'], exclude: [], timeoutSeconds: 600, jobs: 1 },
   // What other tools make of the OpenAPI documents.
   documents: { tests: ['test/documents/'], exclude: [], timeoutSeconds: 600, jobs: 1 },
+  // For as long as LONGSHORE_FUZZ_SECONDS says, for each of five documents.
+  fuzz: { tests: ['test/stack/fuzz-documents'], exclude: [], timeoutSeconds: 4_500, jobs: 1 },
   browser: { tests: ['test/browser/'], exclude: [], timeoutSeconds: 600, jobs: 1 },
 };
 
