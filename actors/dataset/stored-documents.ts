@@ -4,6 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import type { UserId } from '../../engine/model/ids.ts';
 import { stringifyJson } from '../../engine/model/json.ts';
 import {
+  type ArchiveObject,
   type DatasetMetadata,
   type Manifest,
   parseManifest,
@@ -13,6 +14,7 @@ import {
   parseUploadError,
   serialiseManifest,
   type UploadError,
+  withoutDigests,
 } from '../../engine/model/metadata.ts';
 import {
   type DatasetAddress,
@@ -67,12 +69,32 @@ export async function readUploadError(
 /** What a lane puts that records the object and enqueues what follows in one transaction. */
 export const HANDED_OVER = { handedOver: true } as const;
 
-/** The manifest, to be put with other objects of the dataset. */
-export const manifestObject = (at: DatasetAddress, manifest: Manifest): NewObject => ({
-  key: objectKey(at, 'vdi-manifest.json'),
-  source: Buffer.from(serialiseManifest(manifest)),
-  options: HANDED_OVER,
-});
+/** The manifest, to be put with other objects of the dataset. Digests that would make it too large to be read are left out. */
+export function manifestObject(at: DatasetAddress, manifest: Manifest): NewObject {
+  const whole = Buffer.from(serialiseManifest(manifest));
+  const source = whole.length <= MAX_BYTES ? whole : Buffer.from(serialiseManifest(withoutDigests(manifest)));
+  return { key: objectKey(at, 'vdi-manifest.json'), source, options: HANDED_OVER };
+}
+
+/** The manifest as plugins get it: without digests, which their servers do not know. One that others wrote stays as it is. */
+export const sentManifest = ({ text, document }: Stored<Manifest>): string =>
+  text.includes('"sha256"') ? serialiseManifest(withoutDigests(document)) : text;
+
+/**
+ * The change that records the digest of an archive, if the manifest has it and the store has that archive. Otherwise none: what
+ * is recorded of another version of the archive does not count.
+ */
+export function archiveChange(
+  at: DatasetAddress,
+  object: ArchiveObject,
+  archives: Manifest['archives'],
+  stored: readonly ObjectInfo[],
+): readonly CatalogChange[] {
+  const info = stored.find(({ key }) => key === objectKey(at, object));
+  const archive = archives?.[object];
+  if (!info || !archive || info.size !== archive.size) return [];
+  return [{ set: 'archive', object, digest: { etag: info.etag, sha256: archive.sha256 } }];
+}
 
 /** The change that settles what objects count which were put with `settle: 'by caller'`. */
 export function settled(at: DatasetAddress, objects: readonly StoredObject[]): CatalogChange {

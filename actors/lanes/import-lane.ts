@@ -9,15 +9,15 @@ import { isDeleted } from '../../engine/model/status.ts';
 import { type Catalog, type DatasetRecord, importIsDue } from '../../engine/ports/catalog.ts';
 import type { ClaimedJob, JobFault, JobOutcome } from '../../engine/ports/jobs.ts';
 import type { ObjectInfo, ObjectStore, StoredObject } from '../../engine/ports/object-store.ts';
-import type { Validation } from '../../engine/ports/plugin-client.ts';
 import { defect, kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import { outcomeText, scriptText } from '../../engine/runtime/owner-text.ts';
 import { versionOf } from '../dataset/dataset-versions.ts';
-import { HANDED_OVER, manifestObject, readManifest, settled } from '../dataset/stored-documents.ts';
+import { archiveChange, HANDED_OVER, manifestObject, readManifest, settled } from '../dataset/stored-documents.ts';
 import { DONE, type FailedOutcome, type JobHandler } from '../jobs/job-handler.ts';
 import type { Scratch } from '../jobs/scratch.ts';
 import { pluginServerError } from '../plugins/plugin-breakers.ts';
 import { ensureRegistered } from '../reconciliation/reconcile-registration.ts';
+import type { ImportDatasetOutput } from '../tasks/import-dataset.ts';
 import { allMessages, objectFile, type TaskRunner } from '../tasks/task-map.ts';
 
 interface ImportLanePorts {
@@ -122,7 +122,7 @@ export class ImportLane implements JobHandler {
   async #complete(
     job: ClaimedJob,
     record: DatasetRecord,
-    reply: { readonly manifest: Manifest; readonly validation: Validation; readonly dataFile: string },
+    reply: Extract<ImportDatasetOutput, { readonly kind: 'success' }>,
     signal: AbortSignal,
   ): Promise<JobOutcome> {
     const { catalog, store } = this.#ports;
@@ -130,7 +130,8 @@ export class ImportLane implements JobHandler {
     // The upload lane recorded what the user sent. If that record is lost, the plugin's list of its input is the best
     // available.
     const { rawUploads } = before?.document ?? reply.manifest;
-    const manifest = { rawUploads, installReady: reply.manifest.installReady };
+    const archives = { ...before?.document.archives, ...(reply.data && { 'install-ready.zip': reply.data }) };
+    const manifest = { rawUploads, installReady: reply.manifest.installReady, archives };
     const stored = await this.#put(record, manifest, reply.dataFile, signal);
     if (typeof stored === 'string') return this.#end(job, { kind: 'invalid', message: stored }, [stored], signal);
     const data = stored.find(({ key }) => key === objectKey(record, 'install-ready.zip'));
@@ -142,6 +143,7 @@ export class ImportLane implements JobHandler {
         settled(record, stored),
         { set: 'import', status: 'complete', messages: allMessages(reply.validation) },
         { set: 'installFiles', files: manifest.installReady },
+        ...archiveChange(record, 'install-ready.zip', archives, stored),
         { set: 'sync', part: 'data', version: versionOf(data) },
         { set: 'next', lane: 'install', eventId: job.eventId, source: 'import-lane' },
       ],

@@ -28,7 +28,7 @@ import {
 import { hasOwnData, type Neighbour, neighboursOf, onEachGroup } from '../dataset/shared-data.ts';
 import { type InstallTargets, mirror, propertyFiles, requestSharing, targetsOf } from '../dataset/site-targets.ts';
 import { flagOlder } from '../dataset/stored-dataset.ts';
-import { readManifest } from '../dataset/stored-documents.ts';
+import { readManifest, sentManifest } from '../dataset/stored-documents.ts';
 import { DONE, type FailedOutcome, type JobHandler } from '../jobs/job-handler.ts';
 import { ensureRegistered } from '../reconciliation/reconcile-registration.ts';
 import type { TaskRunner } from '../tasks/task-map.ts';
@@ -118,7 +118,7 @@ export class InstallLane implements JobHandler {
       type,
       payload,
       version,
-      manifest: manifest.text,
+      manifest: sentManifest(manifest),
       properties: await propertyFiles(store, record, signal),
     };
   }

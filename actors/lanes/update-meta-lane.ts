@@ -21,7 +21,6 @@ import { combinedVersion, isInstalled, metaIsCurrent, sameVersion } from '../dat
 import { onEachGroup } from '../dataset/shared-data.ts';
 import {
   dropAttempt,
-  fileName,
   type InstallTargets,
   mirror,
   propertyFiles,
@@ -31,7 +30,7 @@ import {
 import { readMetadata, type Stored } from '../dataset/stored-documents.ts';
 import { DONE, type FailedOutcome, type JobHandler } from '../jobs/job-handler.ts';
 import { Paused } from '../pauses/paused-work.ts';
-import { ensureRegistered } from '../reconciliation/reconcile-registration.ts';
+import { ensureRegistered, fileEntries } from '../reconciliation/reconcile-registration.ts';
 import type { TaskRunner } from '../tasks/task-map.ts';
 import { controlDocument, metaStep } from './install-meta.ts';
 import { nextTry, reportInstalls } from './install-outcome.ts';
@@ -102,7 +101,7 @@ export class UpdateMetaLane implements JobHandler {
     properties: readonly ObjectInfo[],
     signal: AbortSignal,
   ): Promise<boolean> {
-    const files = properties.map(({ key, size }) => ({ name: fileName(key), size }));
+    const files = fileEntries(properties);
     const changes: CatalogChange[] = [{ set: 'propertyFiles', files }];
     const isNew = !sameVersion(known.sync.meta, stored.version);
     if (isNew)

@@ -13,7 +13,7 @@ import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { Uploads } from '../../engine/ports/uploads.ts';
 import { kindOf, messageOf, rejected } from '../../engine/runtime/failure.ts';
 import { outcomeText } from '../../engine/runtime/owner-text.ts';
-import { HANDED_OVER, manifestObject, settled, writeUploadError } from '../dataset/stored-documents.ts';
+import { archiveChange, HANDED_OVER, manifestObject, settled, writeUploadError } from '../dataset/stored-documents.ts';
 import { DONE, type FailedOutcome, type JobHandler } from '../jobs/job-handler.ts';
 import type { Scratch } from '../jobs/scratch.ts';
 import type { ReceivedFiles } from '../plugin-host/received-files.ts';
@@ -218,7 +218,8 @@ export class UploadLane implements JobHandler {
       },
       { signal, alone: job.alone, owner: job.owner },
     );
-    const manifest = { rawUploads: packed.files, installReady: [] };
+    const archives = { 'import-ready.zip': packed.zip };
+    const manifest = { rawUploads: packed.files, installReady: [], archives };
     const stored = await store.putAll(
       [
         manifestObject(at, manifest),
@@ -233,6 +234,7 @@ export class UploadLane implements JobHandler {
     const changes: readonly CatalogChange[] = [
       settled(at, stored),
       { set: 'uploadFiles', files: packed.files },
+      ...archiveChange(at, 'import-ready.zip', archives, stored),
       { set: 'upload', status: 'success', ...(packed.notes.length > 0 ? { message: packed.notes.join('; ') } : {}) },
       { set: 'next', lane: 'import', eventId: job.eventId, source: 'upload-lane' },
     ];

@@ -5,7 +5,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import { checkEntryPath, quoteEntry } from '../../engine/archive/entry-path.ts';
 import { fileNameKey, isDesktopJunk, leftOutNote, RESERVED_PREFIX } from '../../engine/model/file-name.ts';
-import type { FileEntry } from '../../engine/model/metadata.ts';
+import { digested, type FileEntry } from '../../engine/model/metadata.ts';
 import type { MetadataDocument } from '../../engine/model/plugin-requests.ts';
 import { quoteBytes } from '../../engine/model/utf8.ts';
 import { type CallOutcome, type Imported, validationDocument } from '../../engine/ports/plugin-client.ts';
@@ -25,12 +25,14 @@ const DATA_LEVEL = 6;
 /** The data is compressed already. */
 const STORED = 0;
 
-interface ImportCall {
+export interface ImportCall {
   readonly plugin: HostedPlugin;
   readonly meta: MetadataDocument;
   readonly payload: Payload;
   /** Where the install-ready archive is written. */
   readonly dataFile: string;
+  /** Callers by HTTP get none: their manifest is what deployed installers know. */
+  readonly withDigests?: true | undefined;
   readonly workspace: Workspace;
   readonly trees: UnpackedTrees;
   readonly env: ScriptEnvironment;
@@ -70,8 +72,7 @@ export async function runImport(
     ? [`left out: the upload's own ${METADATA}, a reserved name, where the metadata go`]
     : [];
   const lines = [...notes, ...own, ...(leftOut === undefined ? [] : [leftOut]), ...outcome.lines];
-  const data = await packData(call, archives, found.files, signal);
-  const installReady = found.files.map(({ name, size }) => ({ name, size }));
+  const { data, installReady } = await packData(call, archives, found.files, signal);
   return { kind: 'imported', manifest: { rawUploads, installReady }, messages: splitMessages(lines), data };
 }
 
@@ -106,19 +107,26 @@ function outputFault({ files, others, misnamed }: FoundFiles): string | undefine
 }
 
 async function packData(
-  { workspace, payload, dataFile: file, trees }: ImportCall,
+  { workspace, payload, dataFile: file, withDigests, trees }: ImportCall,
   archives: Archives,
   files: readonly FoundFile[],
   signal: AbortSignal,
-): Promise<Imported['data']> {
+): Promise<{ readonly data: Imported['data']; readonly installReady: readonly FileEntry[] }> {
   const packed = files.map(({ name, file, size }) => ({ path: name, file, size }));
   const output = workspace.path('output');
   const tree = payload.isStored ? await trees.look(output, files) : undefined;
-  const options = { level: DATA_LEVEL, ...(payload.isStored ? { syncEarly: true as const } : {}) };
-  const { bytes } = await archives.zip(file, packed, options, signal);
+  const options = {
+    level: DATA_LEVEL,
+    ...(payload.isStored ? ({ syncEarly: true } as const) : {}),
+    ...(withDigests ? ({ digests: true } as const) : {}),
+  };
+  const written = await archives.zip(file, packed, options, signal);
   if (tree) await trees.keep(file, tree);
   await removeTree(output);
-  return { file, bytes };
+  const entries = files.map(({ name, size }) => ({ name, size }));
+  if (!withDigests) return { data: { file, bytes: written.bytes }, installReady: entries };
+  const { files: installReady, zip } = digested(entries, written);
+  return { data: { file, bytes: zip.size, sha256: zip.sha256 }, installReady };
 }
 
 // The reply of an import over HTTP: one zip with manifest, messages and data.

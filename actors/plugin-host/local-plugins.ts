@@ -84,12 +84,16 @@ class LocalPlugins {
       const request = { ...idsOf(input), jobId: jobIdOf(input.eventId), meta };
       const dataFile = join(input.scratchDir, 'install-ready.zip');
       const payload = await object.open(workspace.path('import.zip'), signal);
-      return call.limited((until) => host.import(request, workspace, { payload, dataFile }, until));
+      return call.limited((until) => host.import(request, workspace, { payload, dataFile, withDigests: true }, until));
     }, object);
     if (outcome.kind !== 'imported') return importReply(outcome, call.where);
     const { manifest, messages: validation, data } = outcome;
     demandUsableManifest(manifest);
-    return { kind: 'success', manifest, validation, dataFile: data.file };
+    const { file: dataFile, bytes: size, sha256 } = data;
+    return {
+      ...{ kind: 'success', manifest, validation, dataFile },
+      ...(sha256 === undefined ? {} : { data: { size, sha256 } }),
+    };
   }
 
   async #installData(input: InstallDataInput, signal: AbortSignal): Promise<InstallReply> {

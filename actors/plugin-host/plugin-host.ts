@@ -22,7 +22,7 @@ import type { Clock } from '../../engine/runtime/time.ts';
 import type { Archives } from '../tasks/archives.ts';
 import { CallGate, type CallGateLimits } from './call-gate.ts';
 import { type HostedPlugin, HostedPlugins, type HostedTarget } from './hosted-plugins.ts';
-import { packReply, runImport } from './import-call.ts';
+import { type ImportCall, packReply, runImport } from './import-call.ts';
 import {
   type InstallCall,
   runInstallData,
@@ -119,7 +119,7 @@ export class PluginHost {
   async import(
     request: ImportRequest,
     workspace: Workspace,
-    files: { readonly payload: Payload; readonly dataFile: string },
+    files: Pick<ImportCall, 'payload' | 'dataFile' | 'withDigests'>,
     signal: AbortSignal,
   ): Promise<Imported | CallOutcome> {
     const { jobId, meta, dataset } = request;

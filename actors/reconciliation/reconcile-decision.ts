@@ -13,6 +13,7 @@ import { objectKey } from '../../engine/model/object-key.ts';
 import { type DatasetState, type ImportStatus, isDeleted } from '../../engine/model/status.ts';
 import type { DatasetRecord } from '../../engine/ports/catalog.ts';
 import { isUninstalled, sameVersion, sharesInSync, sharesVersion, versionOf } from '../dataset/dataset-versions.ts';
+import { archiveChange } from '../dataset/stored-documents.ts';
 import { importFacts, LOST_IMPORT, LOST_UPLOAD, recordOf, registration } from './reconcile-registration.ts';
 import type { Snapshot } from './reconcile-snapshot.ts';
 import { type Action, allInstalled, decideTargets, type Plan } from './reconcile-targets.ts';
@@ -85,7 +86,11 @@ function decideUpload(snapshot: Snapshot, known: DatasetRecord, plan: Plan): boo
   if (objects['import-ready.zip'] || objects['install-ready.zip']) {
     if (known.upload.status !== 'success') {
       plan.changes.push({ set: 'upload', status: 'success' });
-      if (typeof manifest === 'object') plan.changes.push({ set: 'uploadFiles', files: manifest.rawUploads });
+      if (typeof manifest === 'object')
+        plan.changes.push(
+          { set: 'uploadFiles', files: manifest.rawUploads },
+          ...archiveChange(snapshot, 'import-ready.zip', manifest.archives, Object.values(objects)),
+        );
     }
     if (objects['upload-error.json']) plan.removed.push(objects['upload-error.json'].key);
     // As long as the upload lane knows the upload, it removes the raw files itself and updates the quota.
@@ -122,7 +127,11 @@ function decideImport(snapshot: Snapshot, known: DatasetRecord, plan: Plan): boo
   if (status !== 'complete') plan.changes.push({ set: 'import', status: 'complete', messages: [] });
   if (status !== 'complete' || !sameVersion(known.sync.data, data)) {
     plan.changes.push({ set: 'sync', part: 'data', version: versionOf(data) });
-    if (typeof manifest === 'object') plan.changes.push({ set: 'installFiles', files: manifest.installReady });
+    if (typeof manifest === 'object')
+      plan.changes.push(
+        { set: 'installFiles', files: manifest.installReady },
+        ...archiveChange(snapshot, 'install-ready.zip', manifest.archives, [data]),
+      );
   }
   return true;
 }

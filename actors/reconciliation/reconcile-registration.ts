@@ -1,7 +1,7 @@
 // How a dataset that the cache does not know enters the cache when it is rebuilt: from what the store and the targets know.
 // Also what the objects say about the import, which applies to a dataset that the cache knows too. Pure.
 
-import type { FileEntry } from '../../engine/model/metadata.ts';
+import type { ArchiveObject, FileEntry, Manifest } from '../../engine/model/metadata.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
 import { type DatasetState, type ImportStatus, INSTALL_KINDS } from '../../engine/model/status.ts';
 import type { Catalog, CatalogChange, DatasetRecord, DatasetWithAttempts } from '../../engine/ports/catalog.ts';
@@ -10,7 +10,7 @@ import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts
 import { isUninstalled, sharesVersion, versionOf } from '../dataset/dataset-versions.ts';
 import { fileName } from '../dataset/site-targets.ts';
 import { keptObjects, storedDataset } from '../dataset/stored-dataset.ts';
-import { readMetadata } from '../dataset/stored-documents.ts';
+import { archiveChange, readMetadata } from '../dataset/stored-documents.ts';
 import { readLeavings, type Snapshot } from './reconcile-snapshot.ts';
 import { mirrorOf } from './reconcile-targets.ts';
 
@@ -57,13 +57,16 @@ export function registration(snapshot: Registrable): readonly CatalogChange[] {
   const upload = uploadOf(snapshot);
   const imported = upload.status === 'success' ? importOf(snapshot) : undefined;
   const data = imported?.status === 'complete' ? objects['install-ready.zip'] : undefined;
-  const listed = typeof manifest === 'object' ? manifest : { rawUploads: [], installReady: [] };
+  const listed: Manifest = typeof manifest === 'object' ? manifest : { rawUploads: [], installReady: [] };
+  const archive = (object: ArchiveObject) => archiveChange(stored, object, listed.archives, Object.values(objects));
   return [
     { set: 'state', state: stateOf(snapshot) },
     { set: 'upload', ...upload },
     ...(imported ? [{ set: 'import', ...imported } as const] : []),
-    ...(upload.status === 'success' ? [{ set: 'uploadFiles', files: listed.rawUploads } as const] : []),
-    ...(data ? [{ set: 'installFiles', files: listed.installReady } as const] : []),
+    ...(upload.status === 'success'
+      ? [{ set: 'uploadFiles', files: listed.rawUploads } as const, ...archive('import-ready.zip')]
+      : []),
+    ...(data ? [{ set: 'installFiles', files: listed.installReady } as const, ...archive('install-ready.zip')] : []),
     { set: 'documentFiles', files: fileEntries(stored.documents) },
     { set: 'propertyFiles', files: fileEntries(stored.properties) },
     { set: 'shares', shares },
@@ -121,9 +124,9 @@ function importOf(snapshot: Registrable): { readonly status: ImportStatus; reado
   return { status: trimmed ? 'complete' : 'queued', messages: [] };
 }
 
-/** Names and sizes of the files of one folder. */
+/** Names, sizes and versions of the files of one folder. */
 export const fileEntries = (objects: readonly ObjectInfo[]): readonly FileEntry[] =>
-  objects.map(({ key, size }) => ({ name: fileName(key), size }));
+  objects.map(({ key, size, etag }) => ({ name: fileName(key), size, etag }));
 
 // Creates a dataset's cache row from the object store when the cache does not know the dataset: the store is authoritative
 // about which datasets exist (docs/design/decisions.md#truth). Shares and the targets' states are not read here. The row

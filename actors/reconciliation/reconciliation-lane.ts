@@ -140,7 +140,7 @@ export class ReconciliationLane implements JobHandler {
       dataset,
       metadata,
       metaVersion,
-      source: { kind: 'files', files: fileEntries(stored.raw) },
+      source: { kind: 'files', files: fileEntries(stored.raw).map(({ name, size }) => ({ name, size })) },
       documents: fileEntries(stored.documents),
       properties: fileEntries(stored.properties),
       ...(kept ? { others: kept.filter(({ name }) => !isFile(name)) } : {}),

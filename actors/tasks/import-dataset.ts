@@ -1,15 +1,16 @@
 // Thread side of the import lane: streams the upload to the plugin and splits its reply.
 
+import { createHash, type Hash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ArchiveEntry, detectArchiveFile } from '../../engine/archive/archive-entry.ts';
 import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
 import { readZip } from '../../engine/archive/zip-reader.ts';
 import { isObject } from '../../engine/model/json.ts';
-import { type DatasetMetadata, type Manifest, parseManifest } from '../../engine/model/metadata.ts';
+import { type DatasetMetadata, type Manifest, parseManifest, type StoredArchive } from '../../engine/model/metadata.ts';
 import { decodeDocument } from '../../engine/model/utf8.ts';
 import type { PluginCall, PluginFailure, Validation } from '../../engine/ports/plugin-client.ts';
-import { defect, Failure } from '../../engine/runtime/failure.ts';
+import { defect, Failure, kindOf } from '../../engine/runtime/failure.ts';
 import { type ObjectFile, pluginOf, streamed, type TaskContext } from './task-map.ts';
 
 export interface ImportDatasetInput extends PluginCall {
@@ -26,6 +27,8 @@ export type ImportDatasetOutput =
       readonly manifest: Manifest;
       readonly validation: Validation;
       readonly dataFile: string;
+      /** Size and digest of that archive; undefined = not known. */
+      readonly data?: StoredArchive;
     }
   | { readonly kind: 'invalid'; readonly validation: Validation }
   | PluginFailure;
@@ -43,11 +46,35 @@ export async function importDataset(input: ImportDatasetInput, context: TaskCont
     context.signal,
   );
   if (reply.kind !== 'success') return reply;
-  const { manifest, validation, dataFile } = await splitImportReply(
+  const { manifest, validation, dataFile, data } = await splitImportReply(
     { replyFile: reply.replyFile, scratchDir: input.scratchDir },
     context,
   );
-  return { kind: 'success', manifest, validation, dataFile };
+  const sums = await digestsIn(dataFile, context.signal);
+  const installReady = manifest.installReady.map(({ name, size }) => {
+    const sum = sums.get(name);
+    return { name, size, ...(sum?.size === size ? { sha256: sum.sha256 } : {}) };
+  });
+  return { kind: 'success', manifest: { ...manifest, installReady }, validation, dataFile, data };
+}
+
+/**
+ * Of the files of the archive, by name. Their digests are not taken from the plugin. None if our reader refuses the archive: the
+ * plugin may read it all the same.
+ */
+async function digestsIn(file: string, signal: AbortSignal): Promise<ReadonlyMap<string, StoredArchive>> {
+  const sums = new Map<string, StoredArchive>();
+  try {
+    for await (const { path, size, body } of readZip(file, { limits: LIMITS }, signal)) {
+      const hash = createHash('sha256');
+      for await (const chunk of body) hash.update(chunk);
+      sums.set(path, { size, sha256: hash.digest('hex') });
+    }
+    return sums;
+  } catch (error) {
+    if (kindOf(error) !== 'rejected') throw error;
+    return new Map();
+  }
 }
 
 // Thread side of the import lane: splits a plugin's import reply (vdi-manifest.json, warnings.json, data.zip).
@@ -64,7 +91,7 @@ export interface ImportReplyParts {
   readonly validation: Validation;
   /** The install-ready archive, in the scratch folder. */
   readonly dataFile: string;
-  readonly dataBytes: number;
+  readonly data: StoredArchive;
 }
 
 const MAX_JSON_BYTES = 16 * 1024 * 1024;
@@ -83,15 +110,16 @@ export async function splitImportReply(
   const dataFile = join(input.scratchDir, 'install-ready.zip');
   let manifest: Manifest | undefined;
   let validation: Validation = { basic: [], community: [] };
-  let dataBytes: number | undefined;
+  let data: StoredArchive | undefined;
   try {
     for await (const entry of readZip(input.replyFile, { limits: LIMITS }, signal)) {
       if (entry.path === 'vdi-manifest.json') manifest = parseManifest(await readText(entry), entry.path);
       else if (entry.path === 'warnings.json') validation = parseWarnings(await readText(entry));
       else if (entry.path === 'data.zip') {
+        const hash = createHash('sha256');
         // Applies backpressure: awaits each write before it reads the next chunk.
-        await writeFile(dataFile, entry.body, { signal });
-        dataBytes = entry.size;
+        await writeFile(dataFile, hashedBy(hash, entry.body), { signal });
+        data = { size: entry.size, sha256: hash.digest('hex') };
       }
     }
   } catch (error) {
@@ -99,9 +127,16 @@ export async function splitImportReply(
     throw error;
   }
   if (!manifest) throw broken('vdi-manifest.json is missing');
-  if (dataBytes === undefined) throw broken('data.zip is missing');
+  if (!data) throw broken('data.zip is missing');
   if ((await detectArchiveFile(dataFile)) !== 'zip') throw broken('data.zip is not a zip file or contains no files');
-  return { manifest, validation, dataFile, dataBytes };
+  return { manifest, validation, dataFile, data };
+}
+
+async function* hashedBy(hash: Hash, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    yield chunk;
+  }
 }
 
 /** For a manifest that comes without a reply: it is limited all the same. */

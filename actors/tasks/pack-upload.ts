@@ -2,6 +2,7 @@
 // (docs/design/decisions.md#create-and-the-upload-lane). A single archive is repacked entry by entry, with its folders. Any
 // other files are zipped as they are.
 
+import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,14 +16,16 @@ import {
   detectArchive,
   MAGIC_BYTES,
   type ReadOptions,
+  type WrittenArchive,
 } from '../../engine/archive/archive-entry.ts';
 import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import { EntryNames } from '../../engine/archive/entry-path.ts';
 import { readTarGz } from '../../engine/archive/tar-reader.ts';
 import { readZip } from '../../engine/archive/zip-reader.ts';
 import { writeZip } from '../../engine/archive/zip-writer.ts';
+import { sha256Field } from '../../engine/model/digest.ts';
 import { isDesktopJunk, reservedNameFault } from '../../engine/model/file-name.ts';
-import type { FileEntry } from '../../engine/model/metadata.ts';
+import { digested, type FileEntry, type StoredArchive } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, fileKey } from '../../engine/model/object-key.ts';
 import type { DirectBody, OpenObject } from '../../engine/ports/object-store.ts';
 import { Failure, rejected, transient } from '../../engine/runtime/failure.ts';
@@ -30,7 +33,7 @@ import { changedWhileRead, type ObjectFile, objectFile, type TaskContext } from 
 
 export interface PackUploadInput {
   readonly at: DatasetAddress;
-  /** The received files, under raw/. */
+  /** The received files, under raw/. One with a digest is refused if it has another. */
   readonly files: readonly FileEntry[];
   /** Names of desktop junk files that were discarded on receipt. */
   readonly leftOut?: readonly string[] | undefined;
@@ -44,8 +47,9 @@ export interface PackUploadInput {
 export interface PackUploadOutput {
   /** Path in the scratch folder. */
   readonly zipFile: string;
-  /** The zip's entries, with sizes before compression. */
+  /** The zip's entries, with sizes before compression and digests. */
   readonly files: readonly FileEntry[];
+  readonly zip: StoredArchive;
   /** Bytes received. */
   readonly rawBytes: number;
   /** Notes for the owner, one sentence each: files left out, names decoded differently. */
@@ -73,8 +77,10 @@ export async function packUpload(input: PackUploadInput, context: PackContext): 
   const packed: FileEntry[] = [];
   const entries = kind ? archiveEntries(kind, first.name, raw) : plainFiles(raw);
   const zipFile = join(input.scratchDir, 'import-ready.zip');
+  const options = { level: LEVEL, syncEarly: true, digests: true } as const;
+  let written: WrittenArchive;
   try {
-    await writeZip(zipFile, noting(entries, packed), { level: LEVEL, syncEarly: true }, context.signal);
+    written = await writeZip(zipFile, noting(entries, packed), options, context.signal);
   } catch (error) {
     if (!kind || !(error instanceof Failure) || error.kind !== 'rejected') throw error;
     throw rejected(`${first.name}: ${error.message}`, { cause: error });
@@ -82,8 +88,30 @@ export async function packUpload(input: PackUploadInput, context: PackContext): 
   const plain = kind ? [] : raw.opened;
   // If another attempt has packed them meanwhile, scripts may have got the files that we have read.
   if (raw.bytes >= KEPT_FROM_BYTES) for (const file of plain) await raw.demandUnchanged(file);
-  return { zipFile, files: packed, rawBytes: raw.bytes, notes: raw.notes.lines(), plain };
+  const { files, zip } = digested(packed, written);
+  const rawBytes = raw.bytes;
+  await (kind ? demandArchiveDigest(first, raw) : demandDigests(raw.files, files));
+  return { zipFile, files, zip, rawBytes, notes: raw.notes.lines(), plain };
 }
+
+function demandDigests(received: readonly FileEntry[], packed: readonly FileEntry[]): void {
+  for (const [i, { name, sha256 }] of received.entries())
+    if (sha256 !== undefined && packed[i]?.sha256 !== sha256) throw otherDigest(name, sha256, packed[i]?.sha256);
+}
+
+/** An archive is unpacked without its digest, so it is read once more. Few uploads come with a digest that is still unchecked. */
+async function demandArchiveDigest({ name, sha256 }: FileEntry, raw: RawFiles): Promise<void> {
+  if (sha256 === undefined) return;
+  const hash = createHash('sha256');
+  for await (const chunk of (await raw.open(name)).body) hash.update(chunk);
+  const computed = hash.digest('hex');
+  if (computed !== sha256) throw otherDigest(name, sha256, computed);
+}
+
+const otherDigest = (name: string, sent: string, computed: string | undefined): Failure =>
+  rejected(
+    `${name}: header Repr-Digest of its upload says ${sha256Field(sent)}, but the file has ${sha256Field(computed ?? '')}`,
+  );
 
 async function* noting(entries: AsyncIterable<ArchiveSource>, files: FileEntry[]): AsyncGenerator<ArchiveSource> {
   for await (const entry of entries) {

@@ -6,7 +6,7 @@ import { implement, wholeNumber } from '../cli/arguments.ts';
 import { openClient } from '../cli/client/client-options.ts';
 import { progressLine, progressOf, stepName } from '../cli/client/dataset-progress.ts';
 import { deadlineOf, finishUpload } from '../cli/client/follow.ts';
-import type { DatasetItem, UploadSource } from '../cli/client/installer-client.ts';
+import type { DatasetItem, ShownDataset, UploadSource } from '../cli/client/installer-client.ts';
 import { checkInputs, readDetails, showProgress, showUpload } from '../cli/client/transfer.ts';
 import { type Command, type CommandIo, EXIT, type ExitCode, UsageError } from '../cli/command.ts';
 import { listing, table } from '../cli/terminal/table.ts';
@@ -35,7 +35,7 @@ export const list: Command = implement(LIST, async ({ values }, io) => {
 
 export const show: Command = implement(SHOW, async ({ values, args: { id } }, io) => {
   const item = await (await openClient(values, io)).show(id, io.signal);
-  io.out(values.json ? jsonDocument(item) : listing(describe(item), io.outTerminal) + stepsOf(item));
+  io.out(values.json ? jsonDocument(item) : listing(describe(item), io.outTerminal) + stepsOf(item) + filesOf(item));
   return EXIT.ok;
 });
 
@@ -47,9 +47,11 @@ export const download: Command = implement(DOWNLOAD, async ({ values, args: { id
   const file = values.out ?? name;
   const client = await openClient(values, io);
   using progress = showProgress({ label: basename(file), unit: 'bytes' }, values, io, systemClock);
-  await client.download(id, which, file, (bytes, total) => progress.at(bytes, total), io.signal);
+  const found = await client.download(id, which, file, (bytes, total) => progress.at(bytes, total), io.signal);
   progress.finish();
-  io.out(values.json ? jsonLine({ datasetId: id, file }) : `${file}\n`);
+  if (!found.verified && !values.json && !values.quiet)
+    io.err(`the server does not know the SHA-256 of ${file}, so it is not verified; it has ${found.sha256}\n`);
+  io.out(values.json ? jsonLine({ datasetId: id, file, ...found }) : `${file}\n`);
   return EXIT.ok;
 });
 
@@ -122,6 +124,23 @@ const describe = (item: DatasetItem & Record<string, unknown>): readonly (readon
   ['targets', item.installTargets.join(', ')],
   ['state', state(item)],
 ];
+
+/** Of each archive. */
+const MOST_FILES = 20;
+
+/** A line per file, with its SHA-256 if that is known. */
+function filesOf({ files = {} }: ShownDataset): string {
+  const lines = (['upload', 'install'] as const).flatMap((archive) => {
+    const contents = files[archive]?.contents ?? [];
+    const shown = contents.slice(0, MOST_FILES).map(({ fileName, fileSize, sha256 }) => {
+      const digest = sha256 === undefined ? '' : `, sha256 ${sha256}`;
+      return `  ${archive}: ${oneLine(fileName)}, ${fileSize} bytes${digest}`;
+    });
+    const left = contents.length - shown.length;
+    return left > 0 ? [...shown, `  ${archive}: and ${left} more; --json prints all of them`] : shown;
+  });
+  return lines.length === 0 ? '' : `files\n${lines.join('\n')}\n`;
+}
 
 /** A line per step, and each of its messages in full: people have to read all of it. */
 function stepsOf({ status, installTargets }: DatasetItem): string {

@@ -45,6 +45,16 @@ export interface WrittenArchive {
   /** Bytes of the archive file. */
   readonly bytes: number;
   readonly entries: number;
+  /** Only if they were asked for. */
+  readonly digests?: ArchiveDigests;
+}
+
+/** SHA-256 digests in hex. */
+export interface ArchiveDigests {
+  /** Of the archive file. */
+  readonly archive: string;
+  /** Of the files before compression, in the archive's order. */
+  readonly files: readonly string[];
 }
 
 export interface ReadOptions {

@@ -1,5 +1,6 @@
 // The file that an archive is written to: buffered, and removed when the archive fails.
 
+import { createHash, type Hash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { EarlySync } from '../runtime/early-sync.ts';
@@ -13,6 +14,8 @@ export const OUTPUT_BYTES = 256 * 1024;
 export interface OutputOptions {
   /** The archive will be synced as a whole, when it is put into a store: much of it is by then. */
   readonly syncEarly?: true | undefined;
+  /** Compute the SHA-256 of each file and of the archive. */
+  readonly digests?: true | undefined;
 }
 
 export class ArchiveOutput {
@@ -20,14 +23,17 @@ export class ArchiveOutput {
   readonly #file: string;
   readonly #buffer = Buffer.allocUnsafeSlow(OUTPUT_BYTES);
   readonly #early: EarlySync | undefined;
+  /** Of everything appended; undefined = not asked for, or bytes were overwritten. */
+  #hash: Hash | undefined;
   #filled = 0;
   /** Position in the file where the buffer begins. */
   #begin = 0;
 
-  private constructor(handle: FileHandle, file: string, { syncEarly }: OutputOptions) {
+  private constructor(handle: FileHandle, file: string, { syncEarly, digests }: OutputOptions) {
     this.#handle = handle;
     this.#file = file;
     this.#early = syncEarly ? new EarlySync(handle) : undefined;
+    this.#hash = digests ? createHash('sha256') : undefined;
   }
 
   /** Creates the file or empties it. */
@@ -42,6 +48,7 @@ export class ArchiveOutput {
 
   /** Copies the bytes; the caller may reuse them once this resolves. */
   async append(bytes: Uint8Array): Promise<void> {
+    this.#hash?.update(bytes);
     for (let rest = bytes; rest.length > 0; ) {
       const part = rest.subarray(0, OUTPUT_BYTES - this.#filled);
       this.#buffer.set(part, this.#filled);
@@ -55,6 +62,13 @@ export class ArchiveOutput {
   async patch(position: number, bytes: Uint8Array): Promise<void> {
     await this.#flush();
     await writeAll(this.#handle, bytes, position);
+    this.#hash = undefined;
+  }
+
+  /** SHA-256 of the file in hex, once all is appended. Reads the file, which has just been written, if it was patched. */
+  async digest(signal: AbortSignal): Promise<string> {
+    await this.#flush();
+    return this.#hash?.copy().digest('hex') ?? sha256OfFile(this.#file, signal);
   }
 
   async close(): Promise<void> {
@@ -106,6 +120,22 @@ export async function writeArchive<Result>(
 function outputFailure(file: string, error: unknown): unknown {
   if (error instanceof Failure || !(error instanceof Error) || !('syscall' in error)) return error;
   return transient(`writing ${file}: ${error.message}`, { cause: error });
+}
+
+/** In hex. Reads with blocking calls, so for worker threads only. */
+export function sha256OfFile(file: string, signal: AbortSignal): string {
+  const hash = createHash('sha256');
+  const fd = openSync(file, 'r');
+  try {
+    const buffer = Buffer.allocUnsafe(OUTPUT_BYTES);
+    for (let count = readSync(fd, buffer); count > 0; count = readSync(fd, buffer)) {
+      signal.throwIfAborted();
+      hash.update(buffer.subarray(0, count));
+    }
+  } finally {
+    closeSync(fd);
+  }
+  return hash.digest('hex');
 }
 
 // The body of a file that goes into an archive. Local files are read with blocking calls, which is several times faster for

@@ -6,6 +6,7 @@
 // afterwards. Names are UTF-8, files are plain files with mode 0644; large and numerous entries switch to zip64
 // (APPNOTE 6.3.x).
 
+import { createHash, hash } from 'node:crypto';
 import { crc32, createDeflateRaw, deflateRawSync } from 'node:zlib';
 import type { ArchiveSource, WrittenArchive } from './archive-entry.ts';
 import { type ArchiveOutput, type OutputOptions, sourceChunks, wholeSource, writeArchive } from './archive-output.ts';
@@ -44,6 +45,8 @@ interface ZipRecord {
   /** Undefined = 1980-01-01, the earliest date of the format. */
   readonly modified: Date | undefined;
   readonly crc: number;
+  /** In hex; undefined unless it was asked for. */
+  readonly sha256?: string;
   readonly size: number;
   readonly packedSize: number;
   readonly deflated: boolean;
@@ -65,15 +68,17 @@ export async function writeZip(
   signal.throwIfAborted();
   const add = (output: ArchiveOutput, source: ArchiveSource): Promise<ZipRecord> =>
     (source.size <= WHOLE_BYTES ? addWhole : addLarge)(output, source, options, signal);
-  return writeArchive(target, (output) => writeEntries(output, sources, add, options, signal), options);
+  const write = (output: ArchiveOutput) =>
+    writeEntries({ output, add, digest: () => output.digest(signal) }, sources, options, signal);
+  return writeArchive(target, write, options);
 }
 
-/** Like {@link writeZip}, but in memory: for sources whose sum is small. */
+/** Like {@link writeZip}, but in memory and with digests: for sources whose sum is small. */
 export async function zipInMemory(
   sources: Iterable<ArchiveSource>,
   options: Pick<ZipWriteOptions, 'level'>,
   signal: AbortSignal,
-): Promise<Uint8Array> {
+): Promise<WrittenArchive & { readonly zip: Uint8Array }> {
   const chunks: Uint8Array[] = [];
   const output = {
     position: 0,
@@ -82,29 +87,42 @@ export async function zipInMemory(
       this.position += bytes.length;
     },
   };
-  await writeEntries(output, sources, (to, source) => addWhole(to, source, options, signal), options, signal);
-  return Buffer.concat(chunks);
+  const all = { ...options, digests: true } as const;
+  const add = (to: Output, source: ArchiveSource): Promise<ZipRecord> => addWhole(to, source, all, signal);
+  const digest = async (): Promise<string> => hash('sha256', Buffer.concat(chunks), 'hex');
+  const written = await writeEntries({ output, add, digest }, sources, all, signal);
+  return { ...written, zip: Buffer.concat(chunks) };
 }
 
 type Output = Pick<ArchiveOutput, 'position' | 'append'>;
 
+interface ZipTarget<To extends Output> {
+  readonly output: To;
+  readonly add: (output: To, source: ArchiveSource) => Promise<ZipRecord>;
+  /** SHA-256 of what was written, in hex. */
+  readonly digest: () => Promise<string>;
+}
+
 async function writeEntries<To extends Output>(
-  output: To,
+  { output, add, digest }: ZipTarget<To>,
   sources: Iterable<ArchiveSource> | AsyncIterable<ArchiveSource>,
-  add: (output: To, source: ArchiveSource) => Promise<ZipRecord>,
-  { forceZip64 = false }: ZipWriteOptions,
+  { forceZip64 = false, digests }: ZipWriteOptions,
   signal: AbortSignal,
 ): Promise<WrittenArchive> {
   const central: Buffer[] = [];
+  const files: string[] = [];
   for await (const source of sources) {
     signal.throwIfAborted();
-    central.push(centralRecord(await add(output, source)));
+    const record = await add(output, source);
+    central.push(centralRecord(record));
+    if (record.sha256 !== undefined) files.push(record.sha256);
   }
   const start = output.position;
   for (let at = 0; at < central.length; at += RECORDS_AT_ONCE)
     await output.append(Buffer.concat(central.slice(at, at + RECORDS_AT_ONCE)));
   await output.append(endRecords(central.length, start, output.position - start, forceZip64));
-  return { bytes: output.position, entries: central.length };
+  const written = { bytes: output.position, entries: central.length };
+  return digests ? { ...written, digests: { archive: await digest(), files } } : written;
 }
 
 async function addWhole(
@@ -117,7 +135,8 @@ async function addWhole(
   const packed = options.level > 0 ? deflateRawSync(raw, { level: options.level }) : raw;
   const body = packed.length < raw.length ? packed : raw;
   const draft = draftOf(source, output.position, options, body === packed && body !== raw);
-  const record = { ...draft, crc: crc32(raw), packedSize: body.length };
+  const sha256 = options.digests ? { sha256: hash('sha256', raw, 'hex') } : {};
+  const record = { ...draft, ...sha256, crc: crc32(raw), packedSize: body.length };
   await output.append(localHeader(record));
   await output.append(body);
   return record;
@@ -130,6 +149,7 @@ async function addLarge(
   signal: AbortSignal,
 ): Promise<ZipRecord> {
   const { level } = options;
+  const sha256 = options.digests && createHash('sha256');
   const chunks = sourceChunks(source, signal);
   const head = await headOf(chunks);
   const deflated = level > 0 && shrinks(head);
@@ -140,12 +160,14 @@ async function addLarge(
   async function* raw(): AsyncGenerator<Uint8Array> {
     for await (const chunk of joined(head, chunks)) {
       crc = crc32(chunk, crc);
+      sha256?.update(chunk);
       yield chunk;
     }
   }
   const deflate = { level, chunkSize: ZLIB_CHUNK_BYTES };
   for await (const chunk of deflated ? zlibChunks(createDeflateRaw(deflate), raw()) : raw()) await output.append(chunk);
-  const record = { ...draft, crc, packedSize: output.position - begin };
+  const digest = sha256 ? { sha256: sha256.digest('hex') } : {};
+  const record = { ...draft, ...digest, crc, packedSize: output.position - begin };
   await output.patch(record.offset, localHeader(record));
   return record;
 }

@@ -2,6 +2,7 @@
 // buckets and plugins rely on; http/installer maps the API's names to them.
 
 import { Failure } from '../runtime/failure.ts';
+import { isSha256 } from './digest.ts';
 import { type DatasetId, rootOf, type TargetId, type UserId } from './ids.ts';
 import { isObject, parseJson, stringifyJson } from './json.ts';
 import type { StoredVisibility } from './status.ts';
@@ -108,12 +109,27 @@ export interface FileEntry {
   /** Relative path with `/`, or a plain name. */
   readonly name: string;
   readonly size: number;
+  /** SHA-256 of its bytes, in hex. Absent = not known. */
+  readonly sha256?: string;
+  /** Of a file that is an object of the store: the version that the digest is of. */
+  readonly etag?: string;
 }
 
 /** `vdi-manifest.json`. Sizes are bytes before compression. */
 export interface Manifest {
   readonly rawUploads: readonly FileEntry[];
   readonly installReady: readonly FileEntry[];
+  /** Ours alone: the stored archives whose digests are known. */
+  readonly archives?: Readonly<Partial<Record<ArchiveObject, StoredArchive>>>;
+}
+
+export const ARCHIVE_OBJECTS = ['import-ready.zip', 'install-ready.zip'] as const;
+export type ArchiveObject = (typeof ARCHIVE_OBJECTS)[number];
+
+export interface StoredArchive {
+  readonly size: number;
+  /** In hex. */
+  readonly sha256: string;
 }
 
 /** `upload-error.json`: why an upload did not become a dataset. */
@@ -184,17 +200,45 @@ export function parseMetadata(text: string, where: string): DatasetMetadata {
   } as unknown as DatasetMetadata;
 }
 
-export function serialiseManifest(manifest: Manifest): string {
-  return stringifyJson(manifest, 2);
+export function serialiseManifest({ archives = {}, ...manifest }: Manifest): string {
+  return stringifyJson({ ...manifest, ...(Object.keys(archives).length > 0 ? { archives } : {}) }, 2);
 }
 
 export function parseManifest(text: string, where: string): Manifest {
   const raw = parseObject(text, where);
+  const stored: Readonly<Record<string, unknown>> = isObject(raw.archives) ? raw.archives : {};
+  const archives = ARCHIVE_OBJECTS.flatMap((object) => {
+    const [archive] = fileEntries([stored[object] ?? {}]);
+    return archive?.sha256 === undefined ? [] : [[object, { size: archive.size, sha256: archive.sha256 }] as const];
+  });
   return {
     rawUploads: fileEntries(raw.rawUploads ?? raw.inputFiles),
     installReady: fileEntries(raw.installReady ?? raw.dataFiles),
+    ...(archives.length > 0 ? { archives: Object.fromEntries(archives) } : {}),
   };
 }
+
+/** Files of an archive of ours, and the archive itself, with the digests that were computed when it was written. */
+export function digested(
+  files: readonly FileEntry[],
+  {
+    bytes,
+    digests,
+  }: { readonly bytes: number; readonly digests?: { readonly archive: string; readonly files: readonly string[] } },
+): { readonly files: readonly FileEntry[]; readonly zip: StoredArchive } {
+  if (digests?.files.length !== files.length) throw new Failure('defect', 'an archive has no digests of its files');
+  const sums = digests.files;
+  return {
+    files: files.map((file, i) => ({ ...file, sha256: sums[i] ?? '' })),
+    zip: { size: bytes, sha256: digests.archive },
+  };
+}
+
+/** The manifest as deployed plugin servers know it: without digests. */
+export const withoutDigests = ({ rawUploads, installReady }: Manifest): Manifest => ({
+  rawUploads: rawUploads.map(({ name, size }) => ({ name, size })),
+  installReady: installReady.map(({ name, size }) => ({ name, size })),
+});
 
 export function parseUploadError(text: string, where: string): UploadError {
   const raw = parseObject(text, where);
@@ -230,9 +274,10 @@ function withoutNulls(value: unknown): unknown {
 
 function fileEntries(raw: unknown): FileEntry[] {
   if (!Array.isArray(raw)) return [];
-  return raw.map((entry: { name?: unknown; filename?: unknown; size?: unknown; fileSize?: unknown }) => ({
+  return raw.map((entry: Readonly<Record<string, unknown>>) => ({
     name: String(entry.name ?? entry.filename ?? ''),
     size: Number(entry.size ?? entry.fileSize ?? 0),
+    ...(isSha256(entry.sha256) ? { sha256: entry.sha256 } : {}),
   }));
 }
 

@@ -2,7 +2,7 @@
 // ports/dataset-queries.ts; how a dataset enters is in ports/uploads.ts.
 
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
-import type { DatasetMetadata, DatasetType, FileEntry } from '../model/metadata.ts';
+import type { ArchiveObject, DatasetMetadata, DatasetType, FileEntry } from '../model/metadata.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
 import type { DatasetState, ImportStatus, InstallKind, InstallStatus, UploadStatus } from '../model/status.ts';
 import type { ControlState } from './install-target.ts';
@@ -36,6 +36,12 @@ export interface DatasetRecord extends DatasetAddress {
   readonly sync: Readonly<Partial<Record<SyncPart, ObjectVersion>>>;
 }
 
+/** SHA-256 in hex, and the version of the object that it is of. */
+export interface ObjectDigest {
+  readonly etag: string;
+  readonly sha256: string;
+}
+
 /** What owner and recipient said about one share; a field is absent until they said something. */
 export interface StoredShare {
   readonly recipient: UserId;
@@ -51,6 +57,7 @@ export type CatalogChange =
       readonly set: 'uploadFiles' | 'installFiles' | 'documentFiles' | 'propertyFiles';
       readonly files: readonly FileEntry[];
     }
+  | { readonly set: 'archive'; readonly object: ArchiveObject; readonly digest: ObjectDigest }
   /** All shares of the dataset; recipients that are not named have none. */
   | { readonly set: 'shares'; readonly shares: readonly StoredShare[] }
   /** What the store keeps of the dataset besides raw/ and flags, by names below its prefix. It counts against the quota. */

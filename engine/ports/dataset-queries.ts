@@ -1,10 +1,10 @@
 // What users and administrators read from the cache DB. Read-only.
 
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
-import type { DatasetMetadata, DatasetType, FileEntry } from '../model/metadata.ts';
+import type { ArchiveObject, DatasetMetadata, DatasetType, FileEntry } from '../model/metadata.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
 import { IMPORT_STATUSES, type InstallStatus } from '../model/status.ts';
-import type { DatasetRecord } from './catalog.ts';
+import type { DatasetRecord, ObjectDigest } from './catalog.ts';
 
 export type Ownership = 'any' | 'owned' | 'shared';
 
@@ -126,12 +126,20 @@ export interface ListedDataset extends Omit<DatasetRecord, 'sync'> {
 }
 
 export interface DatasetFiles {
+  /** With digests, as far as they are known. */
   readonly upload: readonly FileEntry[];
   /** Empty until the import is complete. */
   readonly install: readonly FileEntry[];
   readonly documents: readonly FileEntry[];
   readonly properties: readonly FileEntry[];
+  /** Those whose digest is known. The digests of the files in an archive are of that version, too. */
+  readonly archives?: Readonly<Partial<Record<ArchiveObject, ObjectDigest>>>;
 }
+
+/** A stored file that is downloaded on its own: an archive, or a file of a folder. */
+export type DigestedFile =
+  | { readonly archive: ArchiveObject }
+  | { readonly folder: 'documents' | 'properties'; readonly name: string };
 
 export interface RelatedDataset {
   readonly dataset: DatasetId;
@@ -187,6 +195,11 @@ export interface DatasetQueries {
     viewer: UserId,
     signal: AbortSignal,
   ): Promise<readonly RelatedDataset[]>;
+}
+
+export interface FileDigests {
+  /** Undefined if it is not known. It counts only for the version of the object that it names. */
+  digest(dataset: DatasetId, file: DigestedFile, signal: AbortSignal): Promise<ObjectDigest | undefined>;
 }
 
 export interface ReportFilter extends Pick<ListSelection, 'name' | 'type' | 'status' | 'updatedSince'> {

@@ -166,7 +166,7 @@ export interface Imported {
   readonly manifest: Manifest;
   readonly messages: Validation;
   /** The install-ready archive. */
-  readonly data: { readonly file: string; readonly bytes: number };
+  readonly data: { readonly file: string; readonly bytes: number; readonly sha256?: string };
 }
 
 /** Highest id of an import job; the lowest is 0. */

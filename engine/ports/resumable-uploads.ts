@@ -21,6 +21,8 @@ export interface NewResumableUpload {
   readonly metadata: string;
   /** In ms since 1970. An upload that nobody has continued by then is removed. */
   readonly expiresMs: number;
+  /** SHA-256 of the whole, as the client says, in hex. Absent = it said nothing, or the bytes were found to have it. */
+  readonly sha256?: string;
 }
 
 export interface ResumableUpload extends NewResumableUpload {
@@ -43,6 +45,8 @@ export interface UploadProgress {
   readonly offset: number;
   readonly place: string | undefined;
   readonly expiresMs: number;
+  /** The upload is whole and has the digest that the client said. */
+  readonly isVerified?: true | undefined;
 }
 
 /** Limits of an owner, checked when an upload is created. */

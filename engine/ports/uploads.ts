@@ -11,7 +11,7 @@ import type { DatasetId, UploadId, UserId } from '../model/ids.ts';
 import type { DatasetMetadata, FileEntry } from '../model/metadata.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
 import type { Traceparent } from '../model/traceparent.ts';
-import type { DatasetRecord, ObjectVersion } from './catalog.ts';
+import type { DatasetRecord, ObjectDigest, ObjectVersion } from './catalog.ts';
 import type { KeyedAnswer } from './idempotency-keys.ts';
 import type { Lease } from './jobs.ts';
 
@@ -29,8 +29,8 @@ export interface AcceptedUpload extends DatasetAddress {
   /** Version of the vdi-meta.json that was written. */
   readonly metaVersion: ObjectVersion;
   readonly source: UploadSource;
-  /** True when the files are stored as import-ready.zip with a manifest, instead of under raw/. */
-  readonly packed?: true | undefined;
+  /** The digest of import-ready.zip, if the files are stored in it, with a manifest, instead of under raw/. */
+  readonly packed?: ObjectDigest | undefined;
   readonly documents: readonly FileEntry[];
   readonly properties: readonly FileEntry[];
   /** Further objects of the dataset that are already stored, by their names below its prefix; absent = not known. */

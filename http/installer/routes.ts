@@ -6,7 +6,7 @@ import type { Grants } from '../../engine/ports/access-requests.ts';
 import type { AuditLog } from '../../engine/ports/audit-log.ts';
 import type { DatasetEdits } from '../../engine/ports/dataset-edits.ts';
 import type { DatasetEvents } from '../../engine/ports/dataset-events.ts';
-import type { DatasetQueries, DatasetReports } from '../../engine/ports/dataset-queries.ts';
+import type { DatasetQueries, DatasetReports, FileDigests } from '../../engine/ports/dataset-queries.ts';
 import type { EventMailWishes } from '../../engine/ports/event-mails.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
 import type { JobCancels } from '../../engine/ports/job-cancels.ts';
@@ -98,7 +98,7 @@ export interface InstallerOptions
   /** Undefined for a store that cannot be held. */
   readonly storeHold: StoreHold | undefined;
   readonly kept: Pick<StoredBytes, 'usage'>;
-  readonly queries: DatasetQueries;
+  readonly queries: DatasetQueries & FileDigests;
   readonly edits: DatasetEdits;
   readonly accounts: Pick<Accounts, 'find'>;
   readonly grants: Grants;

@@ -71,14 +71,17 @@ async function reconcileAll(world: LaneWorld): Promise<void> {
 function viewOf(world: LaneWorld, { datasets }: RebuildSite): SiteView {
   const views = [...datasets].map(([name, at]) => {
     // What the store keeps is said where a dataset is registered; uploads and the store count the others.
-    const { files, shares, kept: _kept, ...record } = world.dataset(at);
+    const { files, archives, shares, kept: _kept, ...record } = world.dataset(at);
     const { upload = [], install = [], document: documents = [], property: properties = [] } = files;
     const said = shares.map(({ recipient, offer, receipt }) => ({
       recipient,
       granted: offer === 'grant',
       accepted: receipt === 'accept',
     }));
-    return [name, datasetView(record, { upload, install, documents, properties }, said)] as const;
+    return [
+      name,
+      datasetView(record, { upload, install, documents, properties, ...(archives && { archives }) }, said),
+    ] as const;
   });
   return Object.fromEntries(views);
 }

@@ -2,11 +2,12 @@
 
 import type { Test } from 'tap';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
-import type { DatasetMetadata } from '../../engine/model/metadata.ts';
+import type { ArchiveObject, DatasetMetadata } from '../../engine/model/metadata.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import type { Catalog, CatalogChange } from '../../engine/ports/catalog.ts';
 import {
   type DatasetQueries,
+  type FileDigests,
   type ListFilter,
   type OfferFilter,
   SHARE_STATUSES,
@@ -16,7 +17,7 @@ import type { Uploads } from '../../engine/ports/uploads.ts';
 import { fullMetadataOf, metadataOf, newAddress, newUser, PLASMO, TOXO } from '../support/dataset-samples.ts';
 
 export interface DatasetQueriesSetup {
-  readonly queries: DatasetQueries;
+  readonly queries: DatasetQueries & FileDigests;
   readonly catalog: Catalog;
   readonly uploads: Uploads;
   readonly grant: (name: string) => Promise<Lease>;
@@ -252,6 +253,42 @@ export function datasetQueriesConformance(t: Test, setup: (t: Test) => Promise<D
     await add(first, {}, { set: 'state', state: 'superseded' });
     await add({ owner, dataset: second.dataset }, { revisionHistory });
     t.equal((await queries.view(first.dataset, signal))?.newest, second.dataset);
+  });
+
+  fact('digests are of one version of an object', async (t, { queries, catalog, grant, add }) => {
+    const at = newAddress();
+    const [one, two] = ['1'.repeat(64), '2'.repeat(64)] as const;
+    await add(at);
+    const lease = await grant(at.dataset);
+    const write = (...changes: CatalogChange[]) => catalog.write(at.dataset, lease, changes, signal);
+    const document = () => queries.digest(at.dataset, { folder: 'documents', name: 'd' }, signal);
+    const archive = (of: ArchiveObject) => queries.digest(at.dataset, { archive: of }, signal);
+    await write(
+      { set: 'uploadFiles', files: [{ name: 'a', size: 1, sha256: one }] },
+      { set: 'archive', object: 'import-ready.zip', digest: { etag: 'z1', sha256: two } },
+      { set: 'documentFiles', files: [{ name: 'd', size: 1, sha256: one, etag: 'd1' }] },
+    );
+    const files = await queries.files(at.dataset, signal);
+    t.strictSame(files.upload, [{ name: 'a', size: 1, sha256: one }]);
+    t.strictSame(files.archives, { 'import-ready.zip': { etag: 'z1', sha256: two } });
+    t.strictSame(await archive('import-ready.zip'), { etag: 'z1', sha256: two });
+    t.equal(await archive('install-ready.zip'), undefined);
+    t.strictSame(await document(), { etag: 'd1', sha256: one });
+    t.equal(await queries.digest(at.dataset, { folder: 'properties', name: 'd' }, signal), undefined);
+
+    // As whoever lists the folder: the digest stays as long as the object does.
+    await write({ set: 'documentFiles', files: [{ name: 'd', size: 1, etag: 'd1' }] });
+    t.strictSame(await document(), { etag: 'd1', sha256: one });
+    await write({ set: 'documentFiles', files: [{ name: 'd', size: 1, etag: 'd2' }] });
+    t.equal(await document(), undefined);
+    await write({ set: 'uploadFiles', files: [{ name: 'a', size: 1 }] });
+    t.strictSame((await queries.files(at.dataset, signal)).upload, [{ name: 'a', size: 1 }]);
+
+    await write({ set: 'archive', object: 'install-ready.zip', digest: { etag: 'i1', sha256: one } });
+    t.strictSame(await archive('install-ready.zip'), { etag: 'i1', sha256: one });
+    await write({ set: 'trimmed' });
+    t.equal(await archive('install-ready.zip'), undefined);
+    t.strictSame(await archive('import-ready.zip'), { etag: 'z1', sha256: two });
   });
 
   t.test('files are listed by folder and name; installed ones once the import is complete', async (t) => {

@@ -21,6 +21,7 @@ export interface UploadsSetup {
 
 const LIMIT = 1_000;
 
+const ZIP = { etag: 'e1', sha256: 'ab'.repeat(32) };
 const STORED = { set: 'uploadStored' } as const;
 
 export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsSetup>): void {
@@ -163,7 +164,7 @@ export function uploadsConformance(t: Test, setup: (t: Test) => Promise<UploadsS
     const at = newAddress();
     const files = [{ name: 'a.txt', size: 70 }];
     await begin(at, 600);
-    await accept(at, { source: { kind: 'files', files }, packed: true, eventId: 4713 });
+    await accept(at, { source: { kind: 'files', files }, packed: ZIP, eventId: 4713 });
     t.match(await catalog.find(at.dataset, signal), { upload: { status: 'success', message: undefined } });
     t.strictSame(await jobsOf(at), [{ lane: 'import', ...at, eventId: 4713, source: 'api' }]);
     t.equal(await uploads.source(at.dataset, signal), undefined);

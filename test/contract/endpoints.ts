@@ -127,6 +127,7 @@ export const ENDPOINT_ROWS = {
   'ours/Idempotency-Key':
     'a repetition gets the answer of the first request, with Idempotent-Replayed; another request with the key 422; a bad key 400',
   'ours/stored documents': 'vdi-meta.json and upload-error.json, the latter as upload-errors.json too',
+  'ours/digests': 'RFC 9530: checked when they are sent, given with downloads, and in the file listing as sha256',
   'ours/ranges and 304': 'downloads in parts; 304 for what the caller already has',
   'ours/301': 'a superseded revision leads to the newest',
   'ours/jobs': 'report, retry, and cancel of a running one',

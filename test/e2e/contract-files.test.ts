@@ -1,5 +1,6 @@
 // The contract of the installer on the running program: the files of a dataset, and every documented error of the endpoints for users.
 
+import { createHash } from 'node:crypto';
 import t from 'tap';
 import { type ContractClient, details, idOf, type Part } from '../contract/client.ts';
 import { ENDPOINT_ROWS } from '../contract/endpoints.ts';
@@ -97,6 +98,20 @@ row('versions/property files path', async (t) => {
   for (const version of ['1.7.0', '1.8.0'])
     for (const segment of ['variable-properties', 'dataset-properties'])
       t.equal((await owner.get(`${files(open)}/${segment}/p.tsv`, { 'api-version': version })).status, 200);
+});
+row('ours/digests', async (t) => {
+  const digest = (bytes: string | Buffer): string => `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`;
+  for (const path of ['/upload', '/install', '/documents/notes.pdf', '/dataset-properties/p.tsv']) {
+    const { headers, bytes } = await owner.get(files(open) + path);
+    t.equal(headers.get('repr-digest'), digest(bytes), path);
+  }
+  const sha256 = createHash('sha256').update('PF3D7_0100100\n').digest('hex');
+  const contents = [{ fileName: 'genes.txt', fileSize: 14, sha256 }];
+  for (const version of ['1.7.0', '1.8.0'])
+    t.match((await owner.get(files(open), { 'api-version': version })).body, { upload: { contents } });
+  const wrong = { ...BYTES, 'content-digest': digest('other') };
+  const refused = await owner.call('PUT', `${files(open)}/documents/notes.pdf`, { headers: wrong, body: 'text' });
+  t.match([refused.status, refused.body], [400, { status: 'bad-request', message: /^header Content-Digest says/ }]);
 });
 row('ours/ranges and 304', async (t) => {
   // The property files that came and went above are still being installed: a listing says so, and changes with it.

@@ -4,6 +4,7 @@ import t from 'tap';
 import {
   allDatasets,
   datasetEvents,
+  downloadFiles,
   installerClient,
   LongshoreError,
   type NewDataset,
@@ -48,6 +49,33 @@ t.test('uploads a dataset, waits until it is installed, and reads it back', asyn
     if (kind === 'installed') break;
   }
   t.strictSame(told, ['accepted', 'import-ended', 'installed']);
+});
+
+t.test('downloads are verified, and uploads arrive as they were sent', async (t) => {
+  let change: ((bytes: Uint8Array) => void) | undefined;
+  const faulty = installerClient({
+    url: app.endpoints.installer,
+    token: () => app.token(OWNER),
+    fetch: async (request) => {
+      const sent = request as Request;
+      const body = sent.method === 'POST' ? new Uint8Array(await sent.arrayBuffer()) : undefined;
+      if (body) change?.(body);
+      const response = await fetch(sent.url, { method: sent.method, headers: sent.headers, ...(body && { body }) });
+      if (body) return response;
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      change?.(bytes);
+      return new Response(bytes, { status: response.status, headers: response.headers });
+    },
+  });
+  const upload = () => uploadDataset(faulty, { details, files: [new File([geneList(10)], 'genes.txt')] });
+  const id = await upload();
+  await untilInstalled(installer, id);
+  for (const kind of ['upload', 'install'] as const) t.ok((await downloadFiles(faulty, id, kind)).verified);
+  change = (bytes) => bytes.set([(bytes.at(-100) ?? 0) ^ 1], bytes.length - 100);
+  await t.rejects(downloadFiles(faulty, id, 'upload'), {
+    message: /the service says sha-256=:.*, but what arrived has/,
+  });
+  await t.rejects(upload(), { code: 400, message: /^header Content-Digest says/ });
 });
 
 t.test('data that the plugin refuses end the wait, with what it says', async (t) => {

@@ -14,6 +14,7 @@ import {
   importIsDue,
   type StoredShare,
 } from '../../engine/ports/catalog.ts';
+import type { DatasetFiles } from '../../engine/ports/dataset-queries.ts';
 import type { JobRequest, Lease } from '../../engine/ports/jobs.ts';
 import { aborted, defect } from '../../engine/runtime/failure.ts';
 
@@ -21,6 +22,7 @@ import { aborted, defect } from '../../engine/runtime/failure.ts';
 export interface FakeDataset extends Omit<DatasetRecord, 'import'> {
   readonly import: { readonly status: ImportStatus; readonly messages: readonly string[] };
   readonly files: Readonly<Partial<Record<'upload' | 'install' | 'document' | 'property', readonly FileEntry[]>>>;
+  readonly archives?: NonNullable<DatasetFiles['archives']>;
   /** Undefined where nobody said it. */
   readonly kept?: readonly FileEntry[];
   /** In the order of recipients. */
@@ -52,7 +54,7 @@ export class FakeCatalog implements Catalog {
     signal.throwIfAborted();
     const known = this.datasets.get(dataset);
     if (!known) return undefined;
-    const { files: _files, shares: _shares, kept: _kept, ...record } = known;
+    const { files: _files, archives: _archives, shares: _shares, kept: _kept, ...record } = known;
     return { ...record, import: known.upload.status === 'success' ? known.import : undefined };
   };
 
@@ -159,7 +161,9 @@ function changed(known: FakeDataset, change: CatalogChange): FakeDataset {
     case 'installFiles':
     case 'documentFiles':
     case 'propertyFiles':
-      return { ...known, files: { ...known.files, [FOLDERS[change.set]]: lastOf(change.files, ({ name }) => name) } };
+      return { ...known, files: { ...known.files, ...newFiles(FOLDERS[change.set], change.files, known) } };
+    case 'archive':
+      return { ...known, archives: { ...known.archives, [change.object]: change.digest } };
     case 'kept':
       return { ...known, kept: change.objects };
     case 'shares':
@@ -188,11 +192,28 @@ function changed(known: FakeDataset, change: CatalogChange): FakeDataset {
       return change.from === undefined || change.from === known.state ? { ...known, state: change.state } : known;
     case 'trimmed': {
       const { data: _data, ...sync } = known.sync;
-      return { ...known, sync, installs: [] };
+      const { 'install-ready.zip': _archive, ...archives } = known.archives ?? {};
+      return { ...known, sync, archives, installs: [] };
     }
     default:
       throw change satisfies never;
   }
+}
+
+/** The digest of an object that did not change stays, if the change has none. */
+function newFiles(
+  folder: 'upload' | 'install' | 'document' | 'property',
+  files: readonly FileEntry[],
+  known: FakeDataset,
+) {
+  const before = new Map((known.files[folder] ?? []).map((file) => [file.name, file]));
+  const merged = files.map((file): FileEntry => {
+    const same =
+      file.etag !== undefined && before.get(file.name)?.etag === file.etag ? before.get(file.name) : undefined;
+    const sha256 = file.sha256 ?? same?.sha256;
+    return { ...file, ...(sha256 === undefined ? {} : { sha256 }) };
+  });
+  return { [folder]: lastOf(merged, ({ name }) => name) };
 }
 
 function withInstall(installs: readonly InstallRecord[], record: InstallRecord): readonly InstallRecord[] {

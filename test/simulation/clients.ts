@@ -1,6 +1,7 @@
 // The people: they upload and edit through whatever process runs, and remember what was promised to them. A client whose
 // process ends under a call hears nothing and goes on with what it wanted to do next.
 
+import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { versionOf } from '../../actors/dataset/dataset-versions.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
@@ -24,8 +25,11 @@ const LIMITS = {
 /** As the tasks of the simulation pack. */
 const SMALL: SmallUploads = {
   bytes: Number.MAX_SAFE_INTEGER,
-  zip: async (files) =>
-    Buffer.from(JSON.stringify(Object.fromEntries(files.map(({ name, bytes }) => [name, `${bytes}`])))),
+  zip: async (files) => {
+    const zip = Buffer.from(JSON.stringify(Object.fromEntries(files.map(({ name, bytes }) => [name, `${bytes}`]))));
+    const digests = { archive: hash('sha256', zip), files: files.map(({ bytes }) => hash('sha256', bytes)) };
+    return { zip, bytes: zip.length, entries: files.length, digests };
+  },
 };
 /** Until they try again when nothing runs, or the dataset is not there yet; and how often they do. */
 const PATIENCE_MS = 5_000;

@@ -1,6 +1,7 @@
 // The lanes' tasks without threads, archives and disks: an archive is the JSON text of its entries. Objects are read and
 // the plugin is called through the gate like everything else.
 
+import { hash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type { ImportDatasetInput, ImportDatasetOutput } from '../../actors/tasks/import-dataset.ts';
 import type {
@@ -13,7 +14,7 @@ import type {
 import type { PackUploadInput, PackUploadOutput } from '../../actors/tasks/pack-upload.ts';
 import { type LaneTasks, type ObjectFile, streamed, type TaskRunner } from '../../actors/tasks/task-map.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
-import type { FileEntry } from '../../engine/model/metadata.ts';
+import { digested, type FileEntry } from '../../engine/model/metadata.ts';
 import { fileKey } from '../../engine/model/object-key.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import { rejected, transient } from '../../engine/runtime/failure.ts';
@@ -88,8 +89,14 @@ export class SimTasks implements TaskRunner {
       files.push({ name, size: opened.info.size });
     }
     const zipFile = `${input.scratchDir}/import-ready.zip`;
-    this.#parts.scratch.write(zipFile, Buffer.from(JSON.stringify(entries)));
-    return { zipFile, files, rawBytes: files.reduce((sum, { size }) => sum + size, 0), notes: [], plain: [] };
+    const content = Buffer.from(JSON.stringify(entries));
+    this.#parts.scratch.write(zipFile, content);
+    const digests = {
+      archive: hash('sha256', content),
+      files: Object.values(entries).map((text) => hash('sha256', text)),
+    };
+    const rawBytes = files.reduce((sum, { size }) => sum + size, 0);
+    return { zipFile, ...digested(files, { bytes: content.length, digests }), rawBytes, notes: [], plain: [] };
   }
 
   async #import(input: ImportDatasetInput, signal: AbortSignal): Promise<ImportDatasetOutput> {

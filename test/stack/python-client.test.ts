@@ -28,6 +28,7 @@ t.test('uploads, waits, lists, downloads, deletes, and says what was refused', a
     repeated: true,
     lost: [2, 1],
     listed: true,
+    verified: true,
     files: ['genes.txt'],
     text: 'PF3D7_0100100\nPF3D7_0100200\n',
     told: ['accepted', 'import-ended', 'installed'],

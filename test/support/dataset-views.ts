@@ -21,6 +21,13 @@ import type { FakeObjectStore } from '../fakes/fake-object-store.ts';
 
 const never = new AbortController().signal;
 
+/** Versions and digests of documents and property files are known to one catalog and not to another. */
+function filesOf(files: FakeDataset['files']): FakeDataset['files'] {
+  const plain = (folder: 'document' | 'property') =>
+    files[folder] && { [folder]: files[folder].map(({ name, size }) => ({ name, size })) };
+  return { ...files, ...plain('document'), ...plain('property') };
+}
+
 /** What the catalog says, without what never changes. */
 export async function recordView(dataset: FakeDataset, store: FakeObjectStore): Promise<object> {
   const { state, upload, import: imported, installs, files, sync } = dataset;
@@ -35,7 +42,7 @@ export async function recordView(dataset: FakeDataset, store: FakeObjectStore): 
         .filter(({ status, messages }) => status !== 'queued' || messages.length > 0)
         .map(({ target, kind, status, messages }) => [`${target} ${kind}`, [status, ...messages]]),
     ),
-    files,
+    files: filesOf(files),
     ...sharesOf(dataset.shares),
     sync: {
       meta: ageOf(sync.meta, now.meta),

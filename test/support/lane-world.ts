@@ -15,7 +15,7 @@ import { RemoteHttp } from '../../engine/adapters/remote/remote-http.ts';
 import { typeKey } from '../../engine/model/data-types.ts';
 import { LANES } from '../../engine/model/event.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
-import { serialiseShare } from '../../engine/model/metadata.ts';
+import { type ArchiveObject, serialiseShare } from '../../engine/model/metadata.ts';
 import {
   type DatasetAddress,
   datasetPrefix,
@@ -42,6 +42,7 @@ import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { acceptUpload, type Upload } from './accepted-upload.ts';
 import { newAddress, PLASMO, TOXO } from './dataset-samples.ts';
 import { controlView, recordView } from './dataset-views.ts';
+import { digestedArchive } from './digested-files.ts';
 import { FaultGate } from './fault-gate.ts';
 import { InProcessTasks } from './in-process-tasks.ts';
 import { LIMITS, TUNING, TUNINGS, TYPES } from './lane-settings.ts';
@@ -283,6 +284,12 @@ export class LaneWorld {
   keys(at: DatasetAddress): string[] {
     const prefix = datasetPrefix(at);
     return this.store.keys().flatMap((key) => (key.startsWith(prefix) ? [key.slice(prefix.length)] : []));
+  }
+
+  /** The archive as a manifest has it. */
+  async archive(at: DatasetAddress, object: ArchiveObject): Promise<ReturnType<typeof digestedArchive>> {
+    const opened = await this.store.get(objectKey(at, object), undefined, never);
+    return opened ? digestedArchive(object, await buffer(opened.body)) : {};
   }
 
   json(at: DatasetAddress, object: Parameters<typeof objectKey>[1]): unknown {

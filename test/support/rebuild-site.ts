@@ -2,7 +2,7 @@
 // and what its cache must say once it was lost and built anew.
 
 import { type DatasetId, revisionOf, type UserId } from '../../engine/model/ids.ts';
-import { serialiseShare } from '../../engine/model/metadata.ts';
+import { type FileEntry, serialiseShare } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey, shareKey } from '../../engine/model/object-key.ts';
 import type { DatasetRecord } from '../../engine/ports/catalog.ts';
 import type { DatasetFiles, ShareRecord } from '../../engine/ports/dataset-queries.ts';
@@ -24,7 +24,9 @@ export interface RebuildWorld {
 /** One dataset as the front ends see it. Files in the order of their names. */
 export interface DatasetView {
   readonly record: DatasetRecord;
-  readonly files: DatasetFiles;
+  readonly files: Omit<DatasetFiles, 'archives'>;
+  /** SHA-256 of the archives. */
+  readonly archives: Readonly<Record<string, string>>;
   readonly shares: readonly ShareRecord[];
 }
 
@@ -143,15 +145,18 @@ const byName = (a: { readonly name: string }, b: { readonly name: string }): num
 /** An absent row of the mirror reads `queued`; and files have no order. */
 export function datasetView(record: DatasetRecord, files: DatasetFiles, shares: readonly ShareRecord[]): DatasetView {
   const installs = record.installs.filter(({ status, messages }) => status !== 'queued' || messages.length > 0);
-  const { upload, install, documents, properties } = files;
+  const { upload, install, documents, properties, archives = {} } = files;
+  // Digests of documents and property files are known to the cache alone.
+  const plain = ({ name, size }: FileEntry): FileEntry => ({ name, size });
   return {
     record: { ...record, installs },
     files: {
       upload: upload.toSorted(byName),
       install: install.toSorted(byName),
-      documents: documents.toSorted(byName),
-      properties: properties.toSorted(byName),
+      documents: documents.toSorted(byName).map(plain),
+      properties: properties.toSorted(byName).map(plain),
     },
+    archives: Object.fromEntries(Object.entries(archives).map(([name, { sha256 }]) => [name, sha256])),
     shares,
   };
 }

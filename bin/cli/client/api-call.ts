@@ -1,6 +1,6 @@
 // One call of a Longshore REST API, with fetch. An error response becomes a failure with the server's own message.
 
-import { type FormData, fetch, type Response } from 'undici';
+import { fetch, type Response } from 'undici';
 import { parseJson } from '../../../engine/model/json.ts';
 import { Failure, messageOf } from '../../../engine/runtime/failure.ts';
 import { ApiError } from '../command.ts';
@@ -12,7 +12,7 @@ export interface ApiCall {
   readonly path: string;
   readonly method?: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: FormData | AsyncIterable<Uint8Array> | string;
+  readonly body?: Blob | AsyncIterable<Uint8Array> | string;
 }
 
 const CALL_MS = 30_000;

@@ -1,19 +1,20 @@
 // Client for the installer's REST API. Every call has a signal; calls with a short response have a deadline.
 
-import { randomUUID } from 'node:crypto';
-import { createWriteStream, openAsBlob } from 'node:fs';
+import { createHash, randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
-import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { FormData, type Response } from 'undici';
+import type { Response } from 'undici';
 import { isObject, parseJson, stringifyJson } from '../../../engine/model/json.ts';
 import { decodeUtf8 } from '../../../engine/model/utf8.ts';
 import { Failure } from '../../../engine/runtime/failure.ts';
 import { systemClock } from '../../../engine/runtime/time.ts';
 import { type ApiCall, bodyOf, callApi, withDeadline } from './api-call.ts';
+import { hashing, type Verified, verify } from './content-digests.ts';
 import { isLost, repeating } from './repeating.ts';
 import { RESUMABLE_FROM_BYTES, ResumableTransfer } from './resumable-transfer.ts';
+import { type UploadContent, uploadBody } from './upload-body.ts';
 
 interface ClientOptions {
   /** Base URL without trailing slash. */
@@ -46,12 +47,16 @@ export interface DatasetItem {
   readonly status: DatasetStatus;
 }
 
-/** The content of an upload: files, or the URL of one. */
-export interface UploadSource {
-  readonly files: readonly string[];
-  readonly url?: string | undefined;
-  /** Called with the bytes that were sent since the last call; negative when some have to be sent again. */
-  readonly sent?: (bytes: number) => void;
+interface FileList {
+  readonly contents: readonly { readonly fileName: string; readonly fileSize: number; readonly sha256?: string }[];
+}
+
+export interface ShownDataset extends DatasetItem {
+  /** Absent from servers of other makers. */
+  readonly files?: { readonly upload?: FileList; readonly install?: FileList };
+}
+
+export interface UploadSource extends UploadContent {
   /** Large files are sent as resumable uploads, which are remembered in this folder. Undefined: all files go in one request. */
   readonly stateDir?: string | undefined;
 }
@@ -116,27 +121,30 @@ export class InstallerClient {
     return items.slice(0, most);
   }
 
-  async show(dataset: string, signal: AbortSignal): Promise<DatasetItem & Record<string, unknown>> {
-    return (await bodyOf(await this.#call(pathOf(dataset), {}, withDeadline(signal)))) as DatasetItem &
+  async show(dataset: string, signal: AbortSignal): Promise<ShownDataset & Record<string, unknown>> {
+    return (await bodyOf(await this.#call(pathOf(dataset), {}, withDeadline(signal)))) as ShownDataset &
       Record<string, unknown>;
   }
 
-  /** Streams one of the two archives or a document to `file`. The file appears only once it is complete. */
+  /** Streams one of the two archives or a document to `file`. The file appears only once it is complete, and as it was sent. */
   async download(
     dataset: string,
     which: 'upload' | 'install' | { readonly document: string },
     file: string,
     received: Received,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<Verified> {
     const path = typeof which === 'string' ? which : `documents/${encodeURIComponent(which.document)}`;
     const response = await this.#call(`${pathOf(dataset)}/files/${path}`, {}, signal);
     if (!response.body) throw new Failure('transient', 'the server sent an empty response');
     const partial = `${file}.partial`;
     const counted = countedBy(received, lengthOf(response));
+    const hash = createHash('sha256');
     try {
-      await pipeline(Readable.fromWeb(response.body), counted, createWriteStream(partial), { signal });
+      await pipeline(Readable.fromWeb(response.body), counted, hashing(hash), createWriteStream(partial), { signal });
+      const verified = verify(hash, response.headers.get('repr-digest'), file);
       await rename(partial, file);
+      return verified;
     } catch (error) {
       await rm(partial, { force: true });
       throw error;
@@ -163,9 +171,11 @@ export class InstallerClient {
         counted += bytes;
         source.sent?.(bytes);
       };
+      const body = await uploadBody(details, { ...source, sent }, signal);
+      const headers = { ...key, 'content-type': body.type };
       const create = async (): Promise<Response> => {
         if (counted > 0) sent(-counted);
-        return this.#call(path, { method, body: await formOf(details, { ...source, sent }), headers: key }, signal);
+        return this.#call(path, { method, body, headers }, signal);
       };
       response = await repeating(create, systemClock, signal, isLost);
     }
@@ -234,51 +244,4 @@ function countedBy(received: Received, total: number | undefined) {
       yield piece;
     }
   };
-}
-
-async function formOf(details: object, { files, url, sent = () => {} }: UploadSource): Promise<FormData> {
-  const form = new FormData();
-  // Details go first, so that a server rejects bad metadata before any data are sent.
-  form.append('details', new Blob([stringifyJson(details)], { type: 'application/json' }), 'details.json');
-  if (url !== undefined) form.append('url', url);
-  for (const file of files) {
-    await demandBlobSize(file);
-    form.append('dataFile', new CountedFile(await openAsBlob(file), basename(file), sent));
-  }
-  return form;
-}
-
-/** Node.js counts the bytes of a file's Blob modulo 4 GiB, and would send something else. */
-const MAX_BLOB_BYTES = 2 ** 32 - 1;
-
-/** Only resumable uploads send larger files. */
-async function demandBlobSize(file: string): Promise<void> {
-  const { size } = await stat(file);
-  if (size <= MAX_BLOB_BYTES) return;
-  throw new Failure(
-    'rejected',
-    `${file} has ${size} bytes; a server without resumable uploads takes at most ${MAX_BLOB_BYTES} per file`,
-  );
-}
-
-/** A file to upload that reports how much of it was sent. Its size is known, so the request has a Content-Length. */
-class CountedFile extends File {
-  readonly #sent: (bytes: number) => void;
-
-  /** @param sent called with the length of each chunk when the connection takes it */
-  constructor(content: Blob, name: string, sent: (bytes: number) => void) {
-    super([content], name);
-    this.#sent = sent;
-  }
-
-  override stream(): ReturnType<File['stream']> {
-    const sent = this.#sent;
-    const count = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-      transform(piece, controller) {
-        sent(piece.length);
-        controller.enqueue(piece);
-      },
-    });
-    return super.stream().pipeThrough(count);
-  }
 }

@@ -16,6 +16,7 @@ import { Backoff, DELAYS } from '../../../engine/runtime/retry.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
 import { ApiError } from '../command.ts';
 import { type ApiCall, withDeadline } from './api-call.ts';
+import { digestOfFile } from './content-digests.ts';
 import { ATTEMPTS, isPassing, repeating } from './repeating.ts';
 
 /** Files that have more bytes than this, all together, are sent this way. */
@@ -141,9 +142,19 @@ export class ResumableTransfer {
     }
   }
 
-  async #create({ name, size, stateFile }: Sending, key: string, signal: AbortSignal): Promise<string | undefined> {
+  async #create(
+    { file, name, size, stateFile }: Sending,
+    key: string,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
     const metadata = `filename ${Buffer.from(name).toString('base64')}`;
-    const headers = { ...TUS, 'idempotency-key': key, 'upload-length': String(size), 'upload-metadata': metadata };
+    const headers = {
+      ...TUS,
+      'idempotency-key': key,
+      'repr-digest': await digestOfFile(file, signal),
+      'upload-length': String(size),
+      'upload-metadata': metadata,
+    };
     try {
       const response = await this.#options.call('/uploads', { method: 'POST', headers }, withDeadline(signal));
       const id = response.headers.get('location')?.split('/').at(-1);

@@ -104,11 +104,13 @@ export async function uploadDataset(
   if (dataUrl !== undefined) form.append('url', dataUrl);
   for (const file of documents) form.append('docFile', file);
   for (const file of properties) form.append('dataPropertiesFile', file);
+  const bytes = [...files, ...documents, ...properties].reduce((sum, { size }) => sum + size, 0);
+  const { body, headers } = bytes > DIGESTED_BYTES ? { body: form, headers: {} } : await digested(form);
   const { data } = await installer.POST('/datasets', {
     // The form is the body; its type in the document describes the parts.
     body: form as never,
-    bodySerializer: () => form,
-    ...(idempotencyKey === undefined ? {} : { headers: { 'Idempotency-Key': idempotencyKey } }),
+    bodySerializer: () => body,
+    headers: { ...headers, ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }) },
     ...(signal ? { signal } : {}),
   });
   return (data as { readonly datasetId: string }).datasetId;
@@ -146,6 +148,59 @@ export async function* allDatasets(
 function cursorOf(response: Response): string | undefined {
   const [, url] = /<([^>]*)>\s*;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
   return url === undefined ? undefined : (new URL(url).searchParams.get('cursor') ?? undefined);
+}
+
+/** A form with more is sent without a digest, which would need all of it in memory. */
+const DIGESTED_BYTES = 64 * 1024 * 1024;
+
+/** The form with its digest, so that the service refuses it if a byte changes on the way. */
+async function digested(form: FormData): Promise<{ body: ArrayBuffer; headers: Record<string, string> }> {
+  const encoded = new Response(form);
+  const type = encoded.headers.get('content-type') ?? '';
+  const body = await encoded.arrayBuffer();
+  const digest = await sha256Field(body);
+  const headers = { 'Content-Type': type, ...(digest === undefined ? {} : { 'Content-Digest': digest }) };
+  return { body, headers };
+}
+
+/** As RFC 9530 has it. Undefined where the platform has no digests, as in pages without TLS. */
+async function sha256Field(bytes: ArrayBuffer): Promise<string | undefined> {
+  const { subtle } = globalThis.crypto ?? {};
+  if (subtle === undefined) return undefined;
+  const digest = new Uint8Array(await subtle.digest('SHA-256', bytes));
+  return `sha-256=:${btoa(String.fromCharCode(...digest))}:`;
+}
+
+export interface Download {
+  /** The zip. */
+  readonly bytes: ArrayBuffer;
+  /** The service knows the SHA-256 of the zip, and the bytes have it. */
+  readonly verified: boolean;
+}
+
+/** Downloads the files of a dataset as one zip: those that were uploaded, or those that are installed. Throws if a byte changed. */
+export async function downloadFiles(
+  installer: Client<InstallerPaths>,
+  datasetId: string,
+  kind: 'upload' | 'install',
+  signal?: AbortSignal,
+): Promise<Download> {
+  const options = {
+    params: { path: { id: datasetId } },
+    parseAs: 'arrayBuffer',
+    ...(signal ? { signal } : {}),
+  } as const;
+  const { data, response } =
+    kind === 'upload'
+      ? await installer.GET('/datasets/{id}/files/upload', options)
+      : await installer.GET('/datasets/{id}/files/install', options);
+  const bytes = data as unknown as ArrayBuffer;
+  const said = /(?:^|,)\s*(sha-256=:[A-Za-z0-9+/=]*:)/.exec(response.headers.get('repr-digest') ?? '')?.[1];
+  const digest = said === undefined ? undefined : await sha256Field(bytes);
+  if (digest === undefined) return { bytes, verified: false };
+  if (digest !== said)
+    throw new Error(`dataset ${datasetId}: the service says ${said}, but what arrived has ${digest}`);
+  return { bytes, verified: true };
 }
 
 /** How the processing of a dataset ended, or `pending`. */

@@ -8,6 +8,7 @@ import { type SqlParameters, storableText } from '../postgres/sql-parameters.ts'
 import { settleCtes } from '../uploads/stored-bytes-postgres.ts';
 import {
   type Assignments,
+  archiveColumns,
   documentColumns,
   type FileFolderName,
   replaceFiles,
@@ -116,6 +117,8 @@ function changeParts(
         delete from install_attempt a using changed f
         where a.dataset_id = f.dataset_id and a.target_id = ${parameters.add(change.target, 'text')}
           and a.kind = ${parameters.add(change.kind, 'text')})`);
+    case 'archive':
+      return columnsOnly(archiveColumns(change.object, change.digest, parameters));
     case 'sync':
       return columnsOnly(syncColumns(change.part, change.version, parameters));
     case 'settled':
@@ -142,7 +145,10 @@ function changeParts(
       );
     case 'trimmed':
       return {
-        columns: { data_etag: 'null', data_modified_ms: 'null' },
+        columns: {
+          ...{ data_etag: 'null', data_modified_ms: 'null' },
+          ...{ install_zip_etag: 'null', install_zip_sha256: 'null' },
+        },
         ctes: ['no_installs as (delete from install_status i using changed f where i.dataset_id = f.dataset_id)'],
       };
     default:
@@ -235,5 +241,6 @@ export function changeKey(change: CatalogChange): string {
   if (change.set === 'next') return `next ${change.lane}`;
   if (change.set === 'install') return `install ${change.kind} ${change.target}`;
   if (change.set === 'attempt' || change.set === 'attemptOver') return `attempt ${change.kind} ${change.target}`;
+  if (change.set === 'archive') return `archive ${change.object}`;
   return change.set === 'sync' ? `sync ${change.part}` : change.set;
 }

@@ -3,6 +3,7 @@
 
 import { type DatasetId, revisionNumber } from '../../model/ids.ts';
 import {
+  type ArchiveObject,
   type DatasetMetadata,
   type FileEntry,
   originalOf,
@@ -11,6 +12,7 @@ import {
 } from '../../model/metadata.ts';
 import type { DatasetAddress } from '../../model/object-key.ts';
 import { STORED_VISIBILITIES, type StoredVisibility } from '../../model/status.ts';
+import type { ObjectDigest } from '../../ports/catalog.ts';
 import { type SqlParameters, storableJson, storableText } from '../postgres/sql-parameters.ts';
 
 /** Column name to SQL expression. */
@@ -154,11 +156,38 @@ export function insertFiles(
   from: string,
   parameters: SqlParameters,
 ): string {
-  const sizes = new Map(files.map((file) => [storableText(file.name), file.size]));
-  const names = parameters.add([...sizes.keys()], 'text[]');
+  const distinct = new Map(files.map((file) => [storableText(file.name), file]));
+  const column = (value: (file: FileEntry) => unknown, type: 'text[]' | 'bigint[]'): string =>
+    parameters.add([...distinct.values()].map(value), type);
+  const columns = [
+    parameters.add([...distinct.keys()], 'text[]'),
+    column(({ size }) => size, 'bigint[]'),
+    column(({ sha256 }) => sha256 ?? null, 'text[]'),
+    column(({ etag }) => etag ?? null, 'text[]'),
+  ];
+  // Whoever lists the objects of a folder does not know their digests. What is known of an unchanged object stays.
   return `added_${folder}_files as (
-    insert into dataset_file (dataset_id, folder, name, size)
-    select f.dataset_id, '${folder}', x.name, x.size
-    from ${from} f, unnest(${names}, ${parameters.add([...sizes.values()], 'bigint[]')}) x (name, size)
-    on conflict (dataset_id, folder, name) do update set size = excluded.size)`;
+    insert into dataset_file as o (dataset_id, folder, name, size, sha256, etag)
+    select f.dataset_id, '${folder}', x.name, x.size, decode(x.sha256, 'hex'), x.etag
+    from ${from} f, unnest(${columns.join(', ')}) x (name, size, sha256, etag)
+    on conflict (dataset_id, folder, name) do update set size = excluded.size, etag = excluded.etag,
+      sha256 = coalesce(excluded.sha256, case when o.etag = excluded.etag then o.sha256 end))`;
+}
+
+const ARCHIVE_COLUMNS = {
+  'import-ready.zip': 'upload_zip',
+  'install-ready.zip': 'install_zip',
+} as const satisfies Record<ArchiveObject, string>;
+
+/** The columns for the digest of an archive. */
+export function archiveColumns(
+  object: ArchiveObject,
+  { etag, sha256 }: ObjectDigest,
+  parameters: SqlParameters,
+): Assignments {
+  const prefix = ARCHIVE_COLUMNS[object];
+  return {
+    [`${prefix}_etag`]: parameters.add(etag, 'text'),
+    [`${prefix}_sha256`]: `decode(${parameters.add(sha256, 'text')}, 'hex')`,
+  };
 }

@@ -21,15 +21,16 @@ interface CreateRow {
   readonly created: boolean;
 }
 
-interface Row extends Omit<ResumableUpload, 'place'> {
+interface Row extends Omit<ResumableUpload, 'place' | 'sha256'> {
   readonly place: string | null;
+  readonly sha256: string | null;
 }
 
 const COLUMNS = `u.id, u.owner_id::text as owner, u.length_bytes as length, u.offset_bytes as "offset", u.file_name as "fileName",
-  u.metadata, u.place, (extract(epoch from u.expires_at) * 1000)::bigint as "expiresMs"`;
+  u.metadata, u.place, encode(u.sha256, 'hex') as sha256, (extract(epoch from u.expires_at) * 1000)::bigint as "expiresMs"`;
 
 function createStatement(
-  { id, owner, length, fileName, metadata, expiresMs }: NewResumableUpload,
+  { id, owner, length, fileName, metadata, expiresMs, sha256 }: NewResumableUpload,
   { bytes, uploads, keyed }: ResumableCreation,
   parameters: SqlParameters,
 ): string {
@@ -48,9 +49,10 @@ function createStatement(
     insert into owner_usage as u (owner_id, bytes) select ${ownerId}, 0 from counted where free and ours
     on conflict (owner_id) do update set bytes = u.bytes returning u.bytes),
   created as (
-    insert into resumable_upload (id, owner_id, length_bytes, reserved_bytes, file_name, metadata, expires_at)
+    insert into resumable_upload (id, owner_id, length_bytes, reserved_bytes, file_name, metadata, expires_at, sha256)
     select ${parameters.add(id, 'text')}, ${ownerId}, ${size}, ${size}, ${texts},
-      to_timestamp(${parameters.add(expiresMs, 'bigint')}::double precision / 1000)
+      to_timestamp(${parameters.add(expiresMs, 'bigint')}::double precision / 1000),
+      decode(${parameters.add(sha256 ?? null, 'text')}, 'hex')
     from used where used.bytes + ${size} <= ${parameters.add(bytes, 'bigint')} returning id)
   ${key ? `, ${key.sealed}` : ''}
   select counted.ours, counted.free, exists (select from created) as created from counted`;
@@ -142,14 +144,15 @@ export class PostgresResumableUploads implements ResumableUploads {
 
   async advance(
     claim: UploadClaim,
-    { offset, place, expiresMs }: UploadProgress,
+    { offset, place, expiresMs, isVerified }: UploadProgress,
     signal: AbortSignal,
   ): Promise<ClaimState> {
     return this.#change(
       claim,
-      `update resumable_upload set offset_bytes = $4, place = $5, expires_at = to_timestamp($6::double precision / 1000)
+      `update resumable_upload set offset_bytes = $4, place = $5, expires_at = to_timestamp($6::double precision / 1000),
+         sha256 = case when $7::boolean then null else sha256 end
        where ${OURS} returning wanted`,
-      [offset, place ?? null, expiresMs],
+      [offset, place ?? null, expiresMs, isVerified === true],
       signal,
     );
   }
@@ -196,7 +199,8 @@ export class PostgresResumableUploads implements ResumableUploads {
   }
 }
 
-const uploadOf = ({ id, owner, length, offset, fileName, metadata, place, expiresMs }: Row): ResumableUpload => ({
-  ...{ id, owner, length, offset, fileName, metadata, expiresMs },
-  place: place ?? undefined,
-});
+const uploadOf = ({ place, sha256, ...row }: Row): ResumableUpload => {
+  const { id, owner, length, offset, fileName, metadata, expiresMs } = row;
+  const upload = { id, owner, length, offset, fileName, metadata, expiresMs, place: place ?? undefined };
+  return sha256 === null ? upload : { ...upload, sha256 };
+};

@@ -3,7 +3,7 @@
 import type { FileEntry } from '../../model/metadata.ts';
 import type { AcceptedUpload } from '../../ports/uploads.ts';
 import { syncColumns } from '../catalog/catalog-changes.ts';
-import { insertDataset, insertFiles } from '../catalog/dataset-document.ts';
+import { archiveColumns, insertDataset, insertFiles } from '../catalog/dataset-document.ts';
 import { sealingCtes } from '../idempotency/idempotency-keys-postgres.ts';
 import { enqueueCte, notifyLanes } from '../jobs/enqueue-jobs.ts';
 import { type SqlParameters, storableJson, storableText } from '../postgres/sql-parameters.ts';
@@ -53,6 +53,7 @@ export function acceptStatement(upload: AcceptedUpload, instance: number, parame
         // Otherwise the lane sets them, once it has packed the files.
         upload_file_count: parameters.add(packed ? files.length : 0, 'integer'),
         upload_file_bytes: parameters.add(packed ? sumOf(files) : 0, 'bigint'),
+        ...(packed ? archiveColumns('import-ready.zip', packed, parameters) : {}),
         ...syncColumns('meta', upload.metaVersion, parameters),
         traceparent,
       },

@@ -3,11 +3,16 @@
 
 import type { Static } from 'typebox';
 import type { ApiVersion } from '../../../engine/model/api-version.ts';
-import type { FileEntry } from '../../../engine/model/metadata.ts';
-import { type DatasetObject, objectKey } from '../../../engine/model/object-key.ts';
+import type { ArchiveObject, FileEntry } from '../../../engine/model/metadata.ts';
+import { objectKey } from '../../../engine/model/object-key.ts';
 import type { ImportStatus } from '../../../engine/model/status.ts';
-import type { DatasetFiles, DatasetQueries, ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
-import type { ObjectStore } from '../../../engine/ports/object-store.ts';
+import type {
+  DatasetFiles,
+  DatasetQueries,
+  FileDigests,
+  ViewedDataset,
+} from '../../../engine/ports/dataset-queries.ts';
+import type { ObjectInfo, ObjectStore } from '../../../engine/ports/object-store.ts';
 import { sendObject } from '../../kernel/answers/download.ts';
 import { Type } from '../../kernel/openapi/schema-node.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
@@ -21,10 +26,19 @@ const FileDetails = Type.Named('FileDetails', {
 });
 type FileDetails = Static<typeof FileDetails>;
 
+/** A file of an archive. */
+const ArchivedFile = Type.Named('ArchivedFile', {
+  fileName: Type.String(),
+  fileSize: Type.Integer({ minimum: 0, format: 'int64' }),
+  /** Absent if it is not known, as of datasets that were stored before it was kept. */
+  sha256: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
+});
+type ArchivedFile = Static<typeof ArchivedFile>;
+
 const ZipDetails = Type.Named('ZipDetails', {
   /** -1 before the import, when the size is not known yet. */
   zipSize: Type.Integer({ minimum: -1, format: 'int64' }),
-  contents: Type.Array(FileDetails),
+  contents: Type.Array(ArchivedFile),
 });
 
 const common = {
@@ -42,22 +56,29 @@ export type OldFileListing = Static<typeof OldFileListing>;
 /** The answer in either version. */
 const AnyFileListing = Type.Union([FileListing, OldFileListing]);
 
-interface ZipSizes {
-  /** Bytes of import-ready.zip and install-ready.zip; undefined when there is none. */
-  readonly upload: number | undefined;
-  readonly install: number | undefined;
+/** import-ready.zip and install-ready.zip as they are stored; undefined when there is none. */
+interface StoredZips {
+  readonly upload: Pick<ObjectInfo, 'size' | 'etag'> | undefined;
+  readonly install: Pick<ObjectInfo, 'size' | 'etag'> | undefined;
 }
 
 /** The size of the upload is -1 until its import has ended. `install` is present once the import is complete. */
 export function fileListing(
   files: DatasetFiles,
   imported: ImportStatus | undefined,
-  zips: ZipSizes,
+  zips: StoredZips,
   version: ApiVersion,
 ): FileListing | OldFileListing {
   const waiting = imported === undefined || imported === 'queued' || imported === 'in-progress';
-  const upload = { zipSize: waiting ? -1 : (zips.upload ?? -1), contents: files.upload.map(fileView) };
-  const install = { zipSize: zips.install ?? -1, contents: files.install.map(fileView) };
+  const contents = (of: 'upload' | 'install', object: ArchiveObject): readonly ArchivedFile[] => {
+    const known = files.archives?.[object];
+    return files[of].map(known !== undefined && known.etag === zips[of]?.etag ? archivedView : fileView);
+  };
+  const upload = {
+    zipSize: waiting ? -1 : (zips.upload?.size ?? -1),
+    contents: contents('upload', 'import-ready.zip'),
+  };
+  const install = { zipSize: zips.install?.size ?? -1, contents: contents('install', 'install-ready.zip') };
   const properties = files.properties.map(fileView);
   return {
     upload,
@@ -69,6 +90,10 @@ export function fileListing(
 
 function fileView(file: FileEntry): FileDetails {
   return { fileName: file.name, fileSize: file.size };
+}
+
+function archivedView({ sha256, ...file }: FileEntry): ArchivedFile {
+  return { ...fileView(file), ...(sha256 === undefined ? {} : { sha256 }) };
 }
 
 export interface FileSources {
@@ -88,7 +113,7 @@ export async function listFiles(
     store.head(objectKey(dataset, 'import-ready.zip'), signal),
     store.head(objectKey(dataset, 'install-ready.zip'), signal),
   ]);
-  return fileListing(files, dataset.import?.status, { upload: upload?.size, install: install?.size }, version);
+  return fileListing(files, dataset.import?.status, { upload, install }, version);
 }
 
 interface FilesOptions extends FileSources {
@@ -136,12 +161,13 @@ export const downloadParam: Readonly<Record<'download', RouteParameter>> = {
 // GET /datasets/{id}/files/upload and .../install: the two archives of a dataset, as they are stored.
 
 interface DownloadsOptions extends FileReading {
+  readonly queries: FileReading['queries'] & FileDigests;
   readonly store: Pick<ObjectStore, 'get' | 'head'>;
 }
 
 interface Archive {
   readonly path: 'upload' | 'install';
-  readonly object: DatasetObject;
+  readonly object: ArchiveObject;
   /** The file name is the dataset's id and this. */
   readonly suffix: string;
   readonly operationId: string;
@@ -200,5 +226,6 @@ async function download(options: DownloadsOptions, archive: Archive, context: Re
     contentType: 'application/zip',
     fileName: `${dataset.dataset}-${archive.suffix}.zip`,
     absent: `dataset ${dataset.dataset} has no such file: ${archive.absent}`,
+    digest: () => options.queries.digest(dataset.dataset, { archive: archive.object }, context.signal),
   });
 }

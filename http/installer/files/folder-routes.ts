@@ -4,7 +4,7 @@
 
 import { type DataTypes, typeKey } from '../../../engine/model/data-types.ts';
 import { fileKey } from '../../../engine/model/object-key.ts';
-import type { DatasetQueries, ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
+import type { DatasetQueries, FileDigests, ViewedDataset } from '../../../engine/ports/dataset-queries.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { sendObject } from '../../kernel/answers/download.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
@@ -19,7 +19,7 @@ import { type FolderWriteOptions, noSuchFile, putFile, removeFile } from './fold
 
 interface FolderOptions extends Omit<FolderWriteOptions, 'slots' | 'maxUploadBytes'>, Pick<FileReading, 'grants'> {
   readonly store: FolderWriteOptions['store'] & Pick<ObjectStore, 'get' | 'head'>;
-  readonly queries: Pick<DatasetQueries, 'view' | 'files'>;
+  readonly queries: Pick<DatasetQueries, 'view' | 'files'> & FileDigests;
   readonly dataTypes: Pick<DataTypes, 'find'>;
   readonly settings: {
     /** Bytes of one file, and of a dataset's documents and property files together. */
@@ -166,6 +166,7 @@ async function send(options: FolderOptions, folder: Folder, context: RequestCont
     fileName: name,
     attachment: context.query.download !== false,
     absent: absent.message,
+    digest: () => queries.digest(dataset.dataset, { folder: folder.listed, name }, context.signal),
   });
 }
 

@@ -5,6 +5,7 @@
 // After a crash in between, the store has a file that the cache does not list. The next change in the folder lists it,
 // and so does a cache that is built anew; a property file's own event does at once.
 
+import { createHash } from 'node:crypto';
 import type { DataTypes } from '../../../engine/model/data-types.ts';
 import type { FileEntry } from '../../../engine/model/metadata.ts';
 import { fileKey } from '../../../engine/model/object-key.ts';
@@ -61,9 +62,12 @@ export async function putFile(
   const name = newName(context.param('fileName'));
   using _slot = slots.take(context.userId);
   const files = await queries.files(dataset.dataset, context.signal);
-  const { size } = await receive(options, folder, dataset, name, roomFor(folder, name, files, maxUploadBytes), context);
-  await listNew(options, folder, dataset, name, context.traceparent);
-  context.log.info({ dataset: dataset.dataset, owner: dataset.owner, file: name, size }, `${folder.noun} put`);
+  const file = await receive(options, folder, dataset, name, roomFor(folder, name, files, maxUploadBytes), context);
+  await listNew(options, folder, dataset, file, context.traceparent);
+  context.log.info(
+    { dataset: dataset.dataset, owner: dataset.owner, file: name, size: file.size },
+    `${folder.noun} put`,
+  );
 }
 
 export async function removeFile(options: FolderWriteOptions, folder: Folder, context: RequestContext): Promise<void> {
@@ -97,7 +101,10 @@ function demandOwned(
     throw forbidden(`dataset ${dataset} was replaced by a newer revision, which can be changed instead`);
 }
 
-/** Streams the body into the store, all or nothing: a body that is cut off leaves the old file unchanged. */
+/**
+ * Streams the body into the store, all or nothing: a body that is cut off, or has another digest than it says, leaves the old file
+ * unchanged.
+ */
 async function receive(
   { store }: FolderWriteOptions,
   { folder, contentType }: Folder,
@@ -105,7 +112,7 @@ async function receive(
   name: string,
   room: number,
   { request, signal }: RequestContext,
-): Promise<ObjectInfo> {
+): Promise<FileEntry> {
   const given = mediaType(request.headers['content-type']);
   if (given !== '' && given !== contentType) throw unsupportedMedia(`content type '${given}': expected ${contentType}`);
   const coding = request.headers['content-encoding'];
@@ -130,14 +137,17 @@ async function receive(
     empty,
   });
   const put = Promise.withResolvers<ObjectInfo>();
+  const hash = createHash('sha256');
   const key = fileKey(dataset, folder, name);
   const options = length === undefined ? {} : { size: Number(length) };
   await meter.pass(
     bodyStream(request),
     async (counted) => put.resolve(await store.put(key, counted, options, signal)),
     signal,
+    hash,
   );
-  return put.promise;
+  const { size, etag } = await put.promise;
+  return { name, size, etag, sha256: hash.digest('hex') };
 }
 
 /**
@@ -148,9 +158,10 @@ async function listNew(
   { edits, clock, store }: FolderWriteOptions,
   folder: Folder,
   { owner, dataset }: ViewedDataset,
-  name: string,
+  file: FileEntry,
   traceparent: Traceparent,
 ): Promise<void> {
+  const { name } = file;
   const key = fileKey({ owner, dataset }, folder.folder, name);
   const late = (): Error => unavailable(`dataset ${dataset} could not be changed in time; try again`, RETRY_SECONDS);
   using limit = deadline(clock, LISTING_MS, undefined, late);
@@ -161,7 +172,10 @@ async function listNew(
         await store.remove([key], signal);
         return { changes: [], result: gone(`dataset ${dataset} is deleted`) };
       }
-      const stored = await storedFiles(store, now, folder, signal);
+      // Meanwhile another request may have replaced it.
+      const stored = (await storedFiles(store, now, folder, signal)).map((there) =>
+        there.name === name && there.etag === file.etag ? file : there,
+      );
       const rival = rivalOf(name, now.files[folder.listed], stored);
       if (rival) {
         await store.remove([key], signal);

@@ -90,9 +90,9 @@ export async function storedFiles(
 ): Promise<FileEntry[]> {
   const prefix = fileKey(at, folder, '');
   const files: FileEntry[] = [];
-  for await (const { key, size } of store.list(prefix, {}, signal)) {
+  for await (const { key, size, etag } of store.list(prefix, {}, signal)) {
     const name = key.slice(prefix.length);
-    if (!name.includes('/')) files.push({ name, size });
+    if (!name.includes('/')) files.push({ name, size, etag });
   }
   return files;
 }

@@ -4,9 +4,9 @@
 // (actors/lanes/upload-lane.ts).
 
 import { Readable } from 'node:stream';
-import { archiveByName } from '../../../engine/archive/archive-entry.ts';
+import { archiveByName, type WrittenArchive } from '../../../engine/archive/archive-entry.ts';
 import { zipInMemory } from '../../../engine/archive/zip-writer.ts';
-import { serialiseManifest } from '../../../engine/model/metadata.ts';
+import { digested, type FileEntry, serialiseManifest } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
 import type { UploadSource } from '../../../engine/ports/uploads.ts';
 
@@ -14,7 +14,10 @@ import type { UploadSource } from '../../../engine/ports/uploads.ts';
 export interface SmallUploads {
   /** Most bytes of all data files. */
   readonly bytes: number;
-  readonly zip: (files: readonly HeldFile[], signal: AbortSignal) => Promise<Uint8Array>;
+  readonly zip: (
+    files: readonly HeldFile[],
+    signal: AbortSignal,
+  ) => Promise<WrittenArchive & { readonly zip: Uint8Array }>;
 }
 
 /** Room for the rest of the form. A request that announces more than this and the files is not small. */
@@ -43,6 +46,10 @@ interface Packed {
   /** The manifest and import-ready.zip, in the order in which they are stored. */
   readonly objects: readonly ReturnType<typeof ownDocument>[];
   readonly bytes: number;
+  /** With their digests. */
+  readonly files: readonly FileEntry[];
+  /** Of import-ready.zip. */
+  readonly sha256: string;
 }
 
 export class SmallFiles {
@@ -92,14 +99,18 @@ export class SmallFiles {
     if (!this.#small || !first || !this.#isAll || source.kind !== 'files' || source.leftOut !== undefined)
       return undefined;
     if (others.length === 0 && archiveByName(first.name)) return undefined;
-    const manifest = Buffer.from(serialiseManifest({ rawUploads: source.files, installReady: [] }));
-    const zip = await this.#small.zip(this.#held, signal);
+    const written = await this.#small.zip(this.#held, signal);
+    const { files, zip } = digested(source.files, written);
+    const archives = { 'import-ready.zip': zip };
+    const manifest = Buffer.from(serialiseManifest({ rawUploads: files, installReady: [], archives }));
     return {
       objects: [
         ownDocument(objectKey(at, 'vdi-manifest.json'), manifest),
-        ownDocument(objectKey(at, 'import-ready.zip'), zip),
+        ownDocument(objectKey(at, 'import-ready.zip'), written.zip),
       ],
-      bytes: manifest.length + zip.length,
+      bytes: manifest.length + zip.size,
+      files,
+      sha256: zip.sha256,
     };
   }
 

@@ -1,5 +1,6 @@
 // The bounds of uploads: bytes per upload, and uploads per user.
 
+import type { Hash } from 'node:crypto';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { UserId } from '../../../engine/model/ids.ts';
@@ -48,14 +49,21 @@ export class ByteMeter {
    * Hands the counted bytes of `source` to `sink` and resolves with their number. Rejects with the meter's own error if it
    * refused bytes, else with the error of the source, else with that of the sink. Errors that are only a consequence of the
    * other stream's end come last. The source ends up consumed or destroyed.
+   * @param hash is fed the bytes
    */
-  async pass(source: Readable, sink: (counted: Readable) => Promise<void>, signal: AbortSignal): Promise<number> {
+  async pass(
+    source: Readable,
+    sink: (counted: Readable) => Promise<void>,
+    signal: AbortSignal,
+    hash?: Pick<Hash, 'update'>,
+  ): Promise<number> {
     let size = 0;
     let refusal: Error | undefined;
     const counted = new Transform({
       transform: (chunk: Buffer, _encoding, done) => {
         size += chunk.length;
         this.#total += chunk.length;
+        hash?.update(chunk);
         if (this.#total <= this.#reserved && this.#total <= this.#limits.maxBytes) return done(null, chunk);
         this.#admit(signal).then(
           () => done(null, chunk),
@@ -101,6 +109,10 @@ const CONSEQUENCES = ['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED', 'ABO
 function isConsequence(error: unknown): boolean {
   return error instanceof Error && CONSEQUENCES.includes((error as NodeJS.ErrnoException).code ?? '');
 }
+
+/** For an owner of whom so many jobs wait. */
+export const tooManyJobs = (waiting: number): Error =>
+  tooMany(`${waiting} of your uploads, imports and installs wait, which is the most allowed at once`, 60);
 
 const RETRY_SECONDS = 10;
 

@@ -6,6 +6,7 @@
 //   new, open  --abandon-->                       gone: objects first, then the row, so that a crash in between leaves
 //                                                 the row for the sweep to find
 
+import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { UploadId } from '../../../engine/model/ids.ts';
 import { type DatasetMetadata, type FileEntry, serializeMetadata } from '../../../engine/model/metadata.ts';
@@ -19,16 +20,16 @@ import {
 import type { Traceparent } from '../../../engine/model/traceparent.ts';
 import type { EventLog } from '../../../engine/ports/event-log.ts';
 import type { KeyedAnswer } from '../../../engine/ports/idempotency-keys.ts';
-import type { ObjectSource, ObjectStore } from '../../../engine/ports/object-store.ts';
+import type { ObjectInfo, ObjectSource, ObjectStore } from '../../../engine/ports/object-store.ts';
 import type { ResumableUpload, UploadBytes } from '../../../engine/ports/resumable-uploads.ts';
 import { overQuota } from '../../../engine/ports/storage-room.ts';
 import type { BeginResult, UploadSource, Uploads } from '../../../engine/ports/uploads.ts';
 import { defect, kindOf } from '../../../engine/runtime/failure.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
-import { conflict, tooLarge, tooMany } from '../../kernel/pipeline/errors.ts';
+import { conflict, tooLarge } from '../../kernel/pipeline/errors.ts';
 import { ownDocument, SmallFiles } from './small-files.ts';
-import { ByteMeter, type UploadLimits } from './upload-limits.ts';
+import { ByteMeter, tooManyJobs, type UploadLimits } from './upload-limits.ts';
 
 export interface UploadPorts {
   /** Counts nothing: what comes is counted by its reservation. */
@@ -59,7 +60,6 @@ const STEP_BYTES = 16 * 1024 * 1024;
 /** How long the commit and the clean-up may take; they do not end with the client's patience. */
 const COMMIT_MS = 30_000;
 const CLEANUP_MS = 30_000;
-const RETRY_SECONDS = 60;
 const CLEANUP_PAUSES_MS = [0, 500, 2_000];
 
 export class UploadSession {
@@ -97,13 +97,16 @@ export class UploadSession {
   /** Streams one part into the store; the stream ends up consumed or destroyed, and its chunks empty: they are the store's. */
   async store(folder: FileFolder, name: string, body: Readable, signal: AbortSignal): Promise<FileEntry> {
     await this.#open(signal);
+    let stored: ObjectInfo | undefined;
     const receive = async (counted: Readable): Promise<void> => {
       const rest = folder === 'raw' ? await this.#small.hold(name, counted) : counted;
-      if (rest) await this.#put(fileKey(this.address, folder, name), rest, signal);
+      if (rest) stored = await this.#put(fileKey(this.address, folder, name), rest, signal);
     };
-    const size = await this.#meter.pass(body, receive, signal);
+    // Data files get their digests when they are packed.
+    const hash = folder === 'raw' ? undefined : createHash('sha256');
+    const size = await this.#meter.pass(body, receive, signal, hash);
     this.#receivedBytes += size;
-    return { name, size };
+    return { name, size, ...(hash && stored && { sha256: hash.digest('hex'), etag: stored.etag }) };
   }
 
   /** Takes the bytes of a complete resumable upload. Its own reservation counts them until the acceptance. */
@@ -132,10 +135,10 @@ export class UploadSession {
     if ((await this.#reserve(bytes, signal)) < bytes) throw await this.#overQuota(String(bytes), signal);
   }
 
-  async #put(key: string, source: ObjectSource, signal: AbortSignal): Promise<void> {
+  async #put(key: string, source: ObjectSource, signal: AbortSignal): Promise<ObjectInfo> {
     this.#keys.push(key);
     this.#received.push(key);
-    await this.#ports.store.put(key, source, RECEIVED, signal);
+    return await this.#ports.store.put(key, source, RECEIVED, signal);
   }
 
   /** Puts the metadata, then makes the dataset exist. When it resolves, nothing of the upload can be lost. */
@@ -144,17 +147,20 @@ export class UploadSession {
     const document = Buffer.from(serializeMetadata(received.metadata));
     const key = objectKey(this.address, 'vdi-meta.json');
     const packed = await this.#pack(received, document.length, signal);
+    const source: UploadSource = packed ? { kind: 'files', files: packed.files } : received.source;
     const unpacked = packed ? [] : this.#small.release();
     for (const { name, bytes } of unpacked) await this.#put(fileKey(this.address, 'raw', name), bytes, signal);
     await this.#demandRoomFor(key, document.length, signal);
     // The metadata come last, because they make the dataset exist for others.
-    const objects = [...(packed ?? []), ownDocument(key, document)];
-    const stored = (await this.#ports.store.putAll(objects, { alsoDurable: this.#received }, signal)).at(-1);
-    if (!stored) throw defect(`the store does not say what it stored as ${key}`);
+    const objects = [...(packed?.objects ?? []), ownDocument(key, document)];
+    const infos = await this.#ports.store.putAll(objects, { alsoDurable: this.#received }, signal);
+    const [stored, zip] = infos.toReversed();
+    if (!stored || (packed && !zip)) throw defect(`the store does not say what it stored as ${key}`);
     const eventId = await this.#ports.eventLog.nextEventId(signal);
-    const kept = { others: this.#others, taken: this.#taken, packed: packed && (true as const), eventId };
+    const digest = packed && zip && { etag: zip.etag, sha256: packed.sha256 };
+    const kept = { others: this.#others, taken: this.#taken, packed: digest, eventId };
     const metaVersion = { modified: stored.modified, etag: stored.etag };
-    const accepted = { ...this.address, ...received, ...kept, metaVersion };
+    const accepted = { ...this.address, ...received, source, ...kept, metaVersion };
     using patience = this.#deadline(COMMIT_MS);
     try {
       await this.#ports.uploads.accept(accepted, patience.signal);
@@ -190,18 +196,22 @@ export class UploadSession {
   async #open(signal: AbortSignal): Promise<void> {
     if (this.#state === 'gone') throw conflict(`the upload of dataset ${this.address.dataset} was abandoned`);
     if (this.#state !== 'new') return;
-    const { announcedBytes } = this.#limits;
     // Before the call: a row may exist although the call failed.
     this.#state = 'open';
+    const { announcedBytes } = this.#limits;
+    let isCrowded = false;
     // Without an announcement the step is only a guess, and a small upload may still fit where the step does not.
     for (const bytes of announcedBytes === undefined ? [STEP_BYTES, 0] : this.#small.reservations(announcedBytes)) {
       this.#reservedBytes = bytes;
       const result = await this.#begin(bytes, signal);
       if (result === 'begun') return;
-      if (result === 'too many jobs') throw this.#tooManyJobs();
+      isCrowded = result === 'too many jobs';
+      if (isCrowded) break;
     }
+    // Nothing was opened.
     this.#state = 'new';
     this.#reservedBytes = 0;
+    if (isCrowded) throw tooManyJobs(this.#limits.waitingPerUser);
     throw await this.#overQuota(announcedBytes === undefined ? 'more' : String(announcedBytes), signal);
   }
 
@@ -223,7 +233,7 @@ export class UploadSession {
     const wanted = this.#receivedBytes + (packed?.bytes ?? 0) + documentBytes;
     if (!packed || (await this.#reserve(wanted, signal)) < wanted) return undefined;
     for (const { key, options } of packed.objects) this.#note(key, options.size);
-    return packed.objects;
+    return packed;
   }
 
   #note(key: string, bytes: number): void {
@@ -275,16 +285,6 @@ export class UploadSession {
 
   #tooLarge(sent: string): Error {
     return tooLarge(`the upload has ${sent} bytes; an upload may have ${this.#limits.maxUploadBytes}`);
-  }
-
-  /** Nothing was opened. */
-  #tooManyJobs(): Error {
-    this.#state = 'new';
-    this.#reservedBytes = 0;
-    return tooMany(
-      `${this.#limits.waitingPerUser} of your uploads, imports and installs wait, which is the most allowed at once`,
-      RETRY_SECONDS,
-    );
   }
 
   /** Says what is left without this upload, whose own reservation counts as used. */

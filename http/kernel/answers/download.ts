@@ -3,6 +3,8 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { create as contentDisposition } from 'content-disposition';
+import { sha256Field } from '../../../engine/model/digest.ts';
+import type { ObjectDigest } from '../../../engine/ports/catalog.ts';
 import type { ByteRange, ObjectInfo, ObjectStore, OpenObject } from '../../../engine/ports/object-store.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import type { RequestContext } from '../pipeline/context.ts';
@@ -17,6 +19,8 @@ export interface DownloadOptions {
   readonly attachment?: boolean | 'unsaid';
   /** The message of a 404. */
   readonly absent: string;
+  /** What is known of the content. It is sent if it is of the version that is stored. Absent = nothing. */
+  readonly digest?: () => Promise<ObjectDigest | undefined>;
 }
 
 type Source = Pick<ObjectStore, 'get' | 'head'>;
@@ -32,6 +36,9 @@ export async function sendObject(context: RequestContext, store: Source, options
   response.setHeader('accept-ranges', 'bytes');
   response.setHeader('cache-control', 'private, no-cache');
   if (isKnown(request.headers, validators)) return context.empty(304);
+  const digest = await options.digest?.();
+  // Of the whole content, also when only a range is sent (RFC 9530, 3).
+  if (digest?.etag === info.etag) response.setHeader('repr-digest', sha256Field(digest.sha256));
   // Ranges are defined for GET only (RFC 9110, 14.2). HEAD describes the whole content.
   const ranged = context.wantsBody && isSameForRange(request.headers, validators);
   const asked = ranged ? request.headers.range : undefined;

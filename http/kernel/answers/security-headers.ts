@@ -38,12 +38,12 @@ const frameAncestors = (origins: false | readonly string[]): string =>
 export type CorsSettings = false | readonly string[];
 
 const EXPOSED =
-  'location, etag, link, x-total-count, content-disposition, content-range, accept-ranges, x-request-id, api-version, retry-after, ' +
+  'location, etag, link, repr-digest, x-total-count, content-disposition, content-range, accept-ranges, x-request-id, api-version, retry-after, ' +
   'idempotent-replayed, ratelimit, ratelimit-policy, ' +
   'tus-resumable, tus-version, tus-extension, tus-max-size, tus-checksum-algorithm, upload-offset, upload-length, upload-metadata, upload-expires';
 /** Headers that a page may send. Browsers send only those that are listed. */
 const ACCEPTED =
-  'authorization, auth-key, auth_key, admin-token, user-id, content-type, api-version, idempotency-key, if-match, if-none-match, range, traceid, traceparent, ' +
+  'authorization, auth-key, auth_key, admin-token, user-id, content-type, api-version, idempotency-key, if-match, if-none-match, range, content-digest, repr-digest, traceid, traceparent, ' +
   'x-request-id, x-requested-with, x-http-method-override, tus-resumable, upload-offset, upload-length, upload-metadata, ' +
   'upload-checksum, upload-defer-length';
 const PREFLIGHT_SECONDS = '600';

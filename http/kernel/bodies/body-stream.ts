@@ -5,12 +5,16 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough, type Readable } from 'node:stream';
 import type { Clock } from '../../../engine/runtime/time.ts';
 import { badRequest } from '../pipeline/errors.ts';
+import { BodyDigests } from './body-digests.ts';
 
 const BUFFER_BYTES = 256 * 1024;
 
-/** The body as a stream. It fails with 400 when the body is cut off. The server discards what is not read. */
-export function bodyStream(request: IncomingMessage): Readable {
-  const body = new PassThrough({ highWaterMark: BUFFER_BYTES });
+/**
+ * The body as a stream. It fails with 400 when the body is cut off, or does not have the digests in its headers. The server discards
+ * what is not read.
+ */
+export function bodyStream(request: IncomingMessage, digests = BodyDigests.of(request.headers)): Readable {
+  const body = digests?.stream(BUFFER_BYTES) ?? new PassThrough({ highWaterMark: BUFFER_BYTES });
   // There may be no reader yet, and an error without a listener would crash the process. Later readers still get it.
   body.on('error', () => undefined);
   const onClose = (): void => {

@@ -11,6 +11,7 @@ import { describeValue } from '../input/describe.ts';
 import { Faults } from '../input/faults.ts';
 import { compileSchema } from '../input/json-schema.ts';
 import { badRequest, tooLarge, unsupportedMedia } from '../pipeline/errors.ts';
+import { BodyDigests } from './body-digests.ts';
 
 /** Default size limit of a JSON body. */
 const MAX_JSON_BYTES = 512 * 1024;
@@ -91,10 +92,14 @@ export const withoutNulls = (value: unknown): unknown =>
       )
     : value;
 
-/** Throws 400 for more than `maxBytes`: before reading, if Content-Length shows it. The rest of the body stays unread. */
+/**
+ * Throws 400 for more than `maxBytes`: before reading, if Content-Length shows it. The rest of the body stays unread. Also if a
+ * request does not have the digests in its headers.
+ */
 export async function readBytes(body: Readable | IncomingMessage, maxBytes: number): Promise<Buffer> {
   const excess = (): Error => tooLarge(`the body is larger than ${maxBytes} bytes`);
   if ('headers' in body && Number(body.headers['content-length'] ?? 0) > maxBytes) throw excess();
+  const digests = 'headers' in body ? BodyDigests.of(body.headers) : undefined;
   const chunks: Buffer[] = [];
   let size = 0;
   // Destroying a request would close its connection, so the response could not be sent.
@@ -102,7 +107,9 @@ export async function readBytes(body: Readable | IncomingMessage, maxBytes: numb
     size += chunk.length;
     if (size > maxBytes) throw excess();
     chunks.push(chunk);
+    digests?.update(chunk);
   }
+  digests?.demand();
   return Buffer.concat(chunks);
 }
 

@@ -8,6 +8,7 @@ import type { Dicer } from '@fastify/busboy';
 import { defect, messageOf } from '../../../engine/runtime/failure.ts';
 import { badRequest, HttpError } from '../pipeline/errors.ts';
 import { readBytes } from './body.ts';
+import { BodyDigests, checkedPart } from './body-digests.ts';
 import type { MultipartLimits, MultipartPart } from './multipart.ts';
 import { type PartHeaders, readPartHead } from './part-head.ts';
 
@@ -20,6 +21,7 @@ interface ArrivedPart {
   readonly fileName: string | undefined;
   readonly contentType: string;
   readonly body: Readable;
+  readonly headers: PartHeaders;
 }
 
 /** Reads one body. `run` may be called once. */
@@ -59,12 +61,19 @@ export class MultipartReading {
     const request = this.#request;
     const closing = new ClosingDelimiter(this.#boundary);
     const behind = new PartOutside();
+    const digests = BodyDigests.of(request.headers);
     const onData = (chunk: Buffer): void => {
+      digests?.update(chunk);
       if (behind.holds(closing.behind(chunk)))
         this.#fail(this.#malformed('behind its closing delimiter is another part'));
       else this.#feed(chunk);
     };
     const onEnd = (): void => {
+      try {
+        digests?.demand();
+      } catch (error) {
+        this.#fail(error);
+      }
       this.#requestDone = true;
       this.#parser.end();
       this.#settle();
@@ -133,7 +142,7 @@ export class MultipartReading {
       this.#headOpen = false;
       const head = readPartHead(headers);
       if ('fault' in head) this.#fail(this.#unusable(head.fault));
-      else if (this.#fault === undefined) this.#arrive({ ...head, body });
+      else if (this.#fault === undefined) this.#arrive({ ...head, body, headers });
     });
   }
 
@@ -163,11 +172,11 @@ export class MultipartReading {
     const { body } = arrived;
     if (body.destroyed && !body.readableEnded && this.#fault === undefined)
       throw defect(`the body of part '${arrived.name}' was destroyed, so that those behind it cannot be reached`);
-    body.resume();
+    (part?.body ?? body).resume();
   }
 
   /** Opens a part. Fields are read as a whole first. Undefined for an empty file input. */
-  async #open({ name, fileName, contentType, body }: ArrivedPart): Promise<MultipartPart | undefined> {
+  async #open({ name, fileName, contentType, body, headers }: ArrivedPart): Promise<MultipartPart | undefined> {
     const nameBytes = Buffer.byteLength(name);
     if (nameBytes > NAME_BYTES)
       throw badRequest(`a part's name is longer than ${NAME_BYTES} bytes: '${name.slice(0, 60)}...' has ${nameBytes}`);
@@ -177,12 +186,15 @@ export class MultipartReading {
         `part '${name}': the file name is longer than ${FILE_NAME_BYTES} bytes: '${fileName?.slice(0, 60)}...' has ${fileNameBytes}`,
       );
     if (fileName === '' && (await isEmpty(body))) return undefined;
+    const digests = BodyDigests.of(headers, undefined, name);
     if (fileName !== undefined || contentType === 'application/octet-stream')
-      return { name, fileName, contentType, body };
+      return { name, fileName, contentType, body: digests ? checkedPart(body, digests) : body };
     const { fieldBytes } = this.#limits;
     const bytes = await readBytes(body, fieldBytes).catch((error: unknown) => {
       throw error instanceof HttpError ? badRequest(`part '${name}' is longer than ${fieldBytes} bytes`) : error;
     });
+    digests?.update(bytes);
+    digests?.demand();
     return { name, fileName, contentType, body: Readable.from([bytes], { objectMode: false }) };
   }
 

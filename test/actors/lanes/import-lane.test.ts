@@ -6,12 +6,13 @@ import { defect, transient } from '../../../engine/runtime/failure.ts';
 import type { FakeOutcome } from '../../fakes/fake-plugin-client.ts';
 import { zipOf } from '../../fixtures/archives.ts';
 import { metadataOf, newAddress, PLASMO } from '../../support/dataset-samples.ts';
+import { digestedFile } from '../../support/digested-files.ts';
 import { acceptedWorld, claimed, installedWorld, worldBefore } from '../../support/lane-start.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
 
 const never = new AbortController().signal;
 const INTERNAL = 'an internal error; an administrator can see why';
-const FILES = [{ name: 'genes.txt', size: 14 }];
+const FILES = [digestedFile('genes.txt', 'PF3D7_0100000\n')];
 
 t.test('an import stores what the plugin made of the upload, with its warnings', async (t) => {
   const { world, at } = await worldBefore(t, 'import');
@@ -26,7 +27,11 @@ t.test('an import stores what the plugin made of the upload, with its warnings',
     sync: { meta: 'current', data: 'current' },
   });
   t.same(world.keys(at), ['import-ready.zip', 'install-ready.zip', 'vdi-manifest.json', 'vdi-meta.json']);
-  t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: FILES, installReady: FILES });
+  const archives = {
+    ...(await world.archive(at, 'import-ready.zip')),
+    ...(await world.archive(at, 'install-ready.zip')),
+  };
+  t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: FILES, installReady: FILES, archives });
   t.same(await world.contents(at, 'install-ready.zip'), { 'genes.txt': 'PF3D7_0100000\n' });
   t.same(world.jobRows(), ['install queued', 'updateMeta queued']);
   t.same(world.plugin.calls, [{ kind: 'import', eventId: 3, dataset: at.dataset }]);
@@ -48,14 +53,17 @@ t.test('what the user sent stays in the manifest as the upload lane wrote it dow
   const manifest = { rawUploads: [{ name: 'as/sent.txt', size: 5 }], installReady: [] };
   await world.store.put(objectKey(at, 'vdi-manifest.json'), Buffer.from(serialiseManifest(manifest)), {}, never);
   await world.run('import');
-  t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: manifest.rawUploads, installReady: FILES });
+  const archives = await world.archive(at, 'install-ready.zip');
+  t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: manifest.rawUploads, installReady: FILES, archives });
 });
 
 t.test('a manifest that was lost is made anew from what the plugin was given', async (t) => {
   const { world, at } = await worldBefore(t, 'import');
   await world.store.remove([objectKey(at, 'vdi-manifest.json')], never);
   t.same(await world.run('import'), { kind: 'done' });
-  t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: FILES, installReady: FILES });
+  const [file] = FILES.map(({ name, size }) => ({ name, size }));
+  const archives = await world.archive(at, 'install-ready.zip');
+  t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: [file], installReady: FILES, archives });
   t.match(world.dataset(at).import, { status: 'complete' });
 });
 
@@ -90,7 +98,8 @@ t.test('an answer of the plugin about the data is final, and replaces what was s
     t.same(world.dataset(at).import, expected);
     await world.finish();
     t.same(world.keys(at), ['import-ready.zip', 'vdi-manifest.json', 'vdi-meta.json']);
-    t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: FILES, installReady: [] });
+    const archives = await world.archive(at, 'import-ready.zip');
+    t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: FILES, installReady: [], archives });
     t.same(world.jobRows(), []);
     world.event('import', at);
     await world.finish();
@@ -203,7 +212,7 @@ t.test('a dataset that only the object store knows is registered and imported', 
     installs: { 'PlasmoSite data': ['complete'], 'PlasmoSite meta': ['complete'] },
     files: {
       upload: [{ name: 'a.txt', size: 1 }],
-      install: [{ name: 'a.txt', size: 1 }],
+      install: [digestedFile('a.txt', 'a')],
       document: [],
       property: [],
     },

@@ -7,6 +7,7 @@ import { datasetPrefix } from '../../../engine/model/object-key.ts';
 import type { ObjectStore } from '../../../engine/ports/object-store.ts';
 import { aborted, transient } from '../../../engine/runtime/failure.ts';
 import { tarGzOf, zipOf } from '../../fixtures/archives.ts';
+import { digestedFile } from '../../support/digested-files.ts';
 import { InProcessTasks } from '../../support/in-process-tasks.ts';
 import { acceptedWorld, claimed } from '../../support/lane-start.ts';
 import { LaneWorld } from '../../support/lane-world.ts';
@@ -21,10 +22,7 @@ t.test('an upload becomes import-ready.zip, a manifest and a status, and its raw
   const at = await world.accept({ files: { 'genes.tgz': archive }, properties: { 'p.tsv': 'x' } });
   t.same(world.keys(at), ['datasetProperties/p.tsv', 'raw/genes.tgz', 'vdi-meta.json']);
   t.same(await world.run('upload'), { kind: 'done' });
-  const files = [
-    { name: 'a.txt', size: 5 },
-    { name: 'sub/b.txt', size: 4 },
-  ];
+  const files = [digestedFile('a.txt', 'alpha'), digestedFile('sub/b.txt', 'beta')];
   t.same(await world.record(at), {
     state: 'live',
     upload: {
@@ -37,7 +35,8 @@ t.test('an upload becomes import-ready.zip, a manifest and a status, and its raw
     sync: { meta: 'current', data: 'none' },
   });
   t.same(world.keys(at), ['datasetProperties/p.tsv', 'import-ready.zip', 'vdi-manifest.json', 'vdi-meta.json']);
-  t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: files, installReady: [] });
+  const archives = await world.archive(at, 'import-ready.zip');
+  t.same(world.json(at, 'vdi-manifest.json'), { rawUploads: files, installReady: [], archives });
   t.same(await world.contents(at, 'import-ready.zip'), { 'a.txt': 'alpha', 'sub/b.txt': 'beta' });
   t.same(world.jobRows(), ['import queued', 'updateMeta queued']);
   t.equal(await world.uploads.usage(at.owner, never), 0, 'nothing is left under raw/; the store counts the rest');

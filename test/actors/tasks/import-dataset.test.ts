@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +24,7 @@ t.test('takes the reply apart', async (t) => {
   t.strictSame(rest, {
     manifest: { rawUploads: [{ name: 'a.txt', size: 5 }], installReady: [{ name: 'b/c.txt', size: 7 }] },
     validation: { basic: ['careful'], community: ['unusual ☃'] },
-    dataBytes: data.length,
+    data: { size: data.length, sha256: hash('sha256', data) },
   });
   t.ok(data.equals(await readFile(dataFile)));
 });

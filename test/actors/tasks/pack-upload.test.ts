@@ -14,6 +14,7 @@ import type { ObjectReader, ObjectStore } from '../../../engine/ports/object-sto
 import { transient } from '../../../engine/runtime/failure.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
 import { type Files, gzipToFile, lines, rawTarGz, rawZip, tarGzOf, tarStream, zipOf } from '../../fixtures/archives.ts';
+import { digestedFile } from '../../support/digested-files.ts';
 
 const signal = new AbortController().signal;
 const at = { owner: '7' as UserId, dataset: 'D' as DatasetId };
@@ -25,7 +26,7 @@ t.test('one file that is no archive is zipped as it is, gzip and zip content of 
   for (const [name, content] of Object.entries({ 'a.txt': 'hello', 'a.gz': gzip, 'a.xlsx': await zipOf({ b: 'b' }) })) {
     const { output, contents } = await pack(t, { [name]: content });
     t.strictSame(contents, { [name]: Buffer.from(content).toString('latin1') });
-    t.strictSame(output.files, [{ name, size: content.length }]);
+    t.strictSame(output.files, [digestedFile(name, content)]);
     t.equal(output.rawBytes, content.length);
   }
 });
@@ -124,10 +125,7 @@ t.test('one archive is repacked with its folders, without what macOS adds', asyn
   for (const [name, content] of Object.entries(archives)) {
     const { output, contents } = await pack(t, { [name]: content }, { allowedFileExtensions: ['.TXT'] });
     t.strictSame(contents, { 'a.txt': 'a', 'folder/deep/b.txt': 'bb' }, name);
-    t.strictSame(output.files, [
-      { name: 'a.txt', size: 1 },
-      { name: 'folder/deep/b.txt', size: 2 },
-    ]);
+    t.strictSame(output.files, [digestedFile('a.txt', 'a'), digestedFile('folder/deep/b.txt', 'bb')]);
     t.equal(output.rawBytes, content.length);
     t.strictSame(await readdir(join(output.zipFile, '..')), ['import-ready.zip'], 'no copy of the upload is left');
   }
@@ -264,7 +262,7 @@ t.test('memory stays flat: a few hundred MiB never wait in buffers', async (t) =
   const store = storeOf('7/D/raw/large.tgz', statSync(tar).size, () => createReadStream(tar), meter);
   const input = { at, files: [{ name: 'large.tgz', size: 0 }], scratchDir: dir, limits, allowedFileExtensions: [] };
   const { files } = await packUpload(input, { store, signal });
-  t.strictSame(files, [{ name: 'large.txt', size }]);
+  t.match(files, [{ name: 'large.txt', size, sha256: /^[0-9a-f]{64}$/ }]);
   t.ok(meter.grownBytes < size / 2, `grew by ${Math.round(meter.grownBytes / MiB)} MiB`);
 });
 
@@ -275,7 +273,7 @@ t.test('memory stays flat for one huge file that is no archive', async (t) => {
   const scratchDir = await scratch(t);
   const input = { at, files: [{ name: 'huge.txt', size }], scratchDir, limits, allowedFileExtensions: ['.txt'] };
   const { files, rawBytes } = await packUpload(input, { store, signal });
-  t.strictSame([files, rawBytes], [[{ name: 'huge.txt', size }], size]);
+  t.match([files, rawBytes], [[{ name: 'huge.txt', size, sha256: /^[0-9a-f]{64}$/ }], size]);
   t.ok(meter.grownBytes < size / 2, `grew by ${Math.round(meter.grownBytes / MiB)} MiB`);
 });
 

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -7,7 +7,7 @@ import t from 'tap';
 import { type Entry, openPromise } from 'yauzl';
 import type { ArchiveSource } from '../../../engine/archive/archive-entry.ts';
 import { readZip } from '../../../engine/archive/zip-reader.ts';
-import { writeZip } from '../../../engine/archive/zip-writer.ts';
+import { writeZip, zipInMemory } from '../../../engine/archive/zip-writer.ts';
 import { lines, zeros } from '../../fixtures/archives.ts';
 
 const signal = new AbortController().signal;
@@ -26,6 +26,22 @@ t.test('another reader finds the same files, stored or deflated, in zip64 form o
       random: 'q8z',
     });
   }
+});
+
+t.test('computes the SHA-256 of each file and of the archive, also where it overwrites headers', async (t) => {
+  const file = join(t.testdir(), 'archive.zip');
+  const hex = (bytes: string | Buffer): string => hash('sha256', bytes, 'hex');
+  const files = ['hello', '', await bodyText(lines(5 * MiB)), 'q8z'].map(hex);
+  for (const level of [0, 6]) {
+    const { digests } = await writeZip(file, samples(), { level, digests: true }, signal);
+    t.strictSame(digests, { archive: hex(await readFile(file)), files });
+  }
+  const small = [{ path: 'a', size: 5, body: Buffer.from('hello') }];
+  const { zip, digests, bytes } = await zipInMemory(small, { level: 6 }, signal);
+  t.strictSame(digests, { archive: hex(Buffer.from(zip)), files: [hex('hello')] });
+  t.equal(bytes, zip.length);
+  const written = await writeZip(file, small, { level: 6, digests: true }, signal);
+  t.strictSame(written, { bytes, entries: 1, digests }, 'the same archive');
 });
 
 t.test('stores what deflate cannot shrink', async (t) => {

@@ -136,7 +136,7 @@ t.test('related datasets say by what they are related, and of what type that is'
 
 t.test('the zip sizes appear once the import has happened', async (t) => {
   const files = { ...noFiles, upload: [{ name: 'a/b.txt', size: 3 }], documents: [{ name: 'd.pdf', size: 4 }] };
-  const sizes = { upload: 100, install: 200 };
+  const sizes = { upload: { size: 100, etag: 'u1' }, install: { size: 200, etag: 'i1' } };
   const upload = { zipSize: 100, contents: [{ fileName: 'a/b.txt', fileSize: 3 }] };
   const rest = { documents: [{ fileName: 'd.pdf', fileSize: 4 }], datasetProperties: [] };
   for (const waiting of [undefined, 'queued', 'in-progress'] as const)

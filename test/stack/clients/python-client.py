@@ -34,7 +34,7 @@ with Longshore(url, lambda: token) as longshore:
     dataset = longshore.wait_until_installed(dataset_id, timeout=300)
     seen["name"] = dataset["name"]
     seen["listed"] = [one["datasetId"] for one in longshore.datasets()] == [dataset_id]
-    longshore.download(dataset_id, "upload", Path(folder) / "upload.zip")
+    seen["verified"] = longshore.download(dataset_id, "upload", Path(folder) / "upload.zip")
     with zipfile.ZipFile(Path(folder) / "upload.zip") as archive:
         seen["files"] = archive.namelist()
         seen["text"] = archive.read("genes.txt").decode()

@@ -1,6 +1,6 @@
 """A client of Longshore: upload datasets, wait until they are installed, download them."""
 
 from .client import Longshore
-from .errors import DatasetFailed, DatasetRefused, LongshoreError
+from .errors import DatasetFailed, DatasetRefused, DigestMismatch, LongshoreError
 
-__all__ = ["DatasetFailed", "DatasetRefused", "Longshore", "LongshoreError"]
+__all__ = ["DatasetFailed", "DatasetRefused", "DigestMismatch", "Longshore", "LongshoreError"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import httpx
 
-from .errors import DatasetFailed, DatasetRefused, LongshoreError
+from .digests import digest_field, sha256_in
+from .errors import DatasetFailed, DatasetRefused, DigestMismatch, LongshoreError
 from .resumable import RESUMABLE_FROM, send_file
 from .retrying import repeated
 
@@ -89,6 +91,7 @@ class Longshore:
     ) -> str:
         """Uploads a dataset and returns its id. Give data ``files`` (or one archive), or a ``data_url``.
 
+        Each file is sent with its SHA-256, so that the service refuses one of which a byte changed on the way.
         Files of more than 64 MiB, all together, are sent as resumable uploads: a broken connection or a restart of the service
         does not make them start anew.
 
@@ -110,7 +113,15 @@ class Longshore:
         def send() -> str:
             with ExitStack() as opened:
                 parts = [
-                    (name, (Path(path).name, opened.enter_context(open(path, "rb"))))
+                    (
+                        name,
+                        (
+                            Path(path).name,
+                            opened.enter_context(open(path, "rb")),
+                            "application/octet-stream",
+                            {"Content-Digest": digest_field(path)},
+                        ),
+                    )
                     for name, paths in (
                         ("dataFile", [] if upload_ids else files),
                         ("docFile", documents),
@@ -245,23 +256,35 @@ class Longshore:
                 pass  # The service restarts, or the connection was cut.
             time.sleep(max(0.0, min(retry, limit - time.monotonic())))
 
-    def download(self, dataset_id: str, kind: Literal["upload", "install"], to: str | os.PathLike[str]) -> None:
-        """Writes the files of a dataset to one zip: those that were uploaded, or those that are installed."""
+    def download(self, dataset_id: str, kind: Literal["upload", "install"], to: str | os.PathLike[str]) -> bool:
+        """Writes the files of a dataset to one zip: those that were uploaded, or those that are installed.
+
+        :return: whether the service knows the SHA-256 of the zip, so that it was verified
+        :raises DigestMismatch: the zip has another one
+        """
         target = Path(to)
         part = target.with_name(f"{target.name}.part")
         with self._http.stream("GET", f"/datasets/{dataset_id}/files/{kind}") as response:
             if response.status_code >= 400:
                 response.read()
                 raise LongshoreError(response)
+            said = sha256_in(response.headers.get("repr-digest", ""))
+            digest = hashlib.sha256()
             try:
                 with open(part, "wb") as file:
                     for chunk in response.iter_bytes(_CHUNK):
+                        digest.update(chunk)
                         file.write(chunk)
+                if said is not None and said != digest.digest():
+                    raise DigestMismatch(
+                        f"{target}: the service says SHA-256 {said.hex()}, but what arrived has {digest.hexdigest()}"
+                    )
                 # So the target is never incomplete.
                 part.replace(target)
             except BaseException:
                 part.unlink(missing_ok=True)
                 raise
+        return said is not None
 
 
 def _frames(lines: Iterator[str]) -> Iterator[dict[str, str]]:

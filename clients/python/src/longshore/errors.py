@@ -30,6 +30,10 @@ class DatasetFailed(Exception):
     """An error of the service or of a plugin. The administrators can try again."""
 
 
+class DigestMismatch(Exception):
+    """What arrived does not have the SHA-256 that the service says. Nothing was written; try again."""
+
+
 def _problem_of(response: httpx.Response) -> dict[str, Any] | None:
     try:
         body = response.json()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 
+from .digests import digest_field
 from .errors import LongshoreError
 from .retrying import ATTEMPTS, may_pass, pause
 
@@ -29,13 +30,14 @@ def send_file(request: Request, path: str | os.PathLike[str]) -> str | None:
     """
     file = Path(path)
     size = file.stat().st_size
+    digest = digest_field(file)
     offset = 0
     upload: str | None = None
     failures = 0
     while True:
         try:
             if upload is None:
-                upload = _create(request, file.name, size)
+                upload = _create(request, file.name, size, digest)
                 if upload is None:
                     return None
             elif failures > 0:
@@ -54,9 +56,14 @@ def send_file(request: Request, path: str | os.PathLike[str]) -> str | None:
             pause(failures)
 
 
-def _create(request: Request, name: str, size: int) -> str | None:
+def _create(request: Request, name: str, size: int, digest: str) -> str | None:
     encoded = base64.b64encode(name.encode()).decode()
-    headers = {**_TUS, "Upload-Length": str(size), "Upload-Metadata": f"filename {encoded}"}
+    headers = {
+        **_TUS,
+        "Upload-Length": str(size),
+        "Upload-Metadata": f"filename {encoded}",
+        "Repr-Digest": digest,
+    }
     try:
         response = request("POST", "/uploads", headers=headers)
     except LongshoreError as error:

@@ -1,6 +1,6 @@
 // Appends the body of a request to an upload. Durable bytes are recorded while more arrive, at least every 32 MiB, so after a crash
-// the client sends no more than that again. If a body is cut off, what arrived is kept, unless the body has a checksum, which only
-// a complete body can match.
+// the client sends no more than that again. If a body is cut off, what arrived is kept, unless the body has a checksum or digest,
+// which only a complete body can match.
 
 import { createHash } from 'node:crypto';
 import { addAbortListener } from 'node:events';
@@ -9,15 +9,24 @@ import type { UploadBytes, UploadWriter } from '../../../../engine/ports/resumab
 import { giveBack } from '../../../../engine/runtime/give-back.ts';
 import { JoinedSignal } from '../../../../engine/runtime/joined-signal.ts';
 import { type Clock, deadline } from '../../../../engine/runtime/time.ts';
+import type { BodyDigests } from '../../../kernel/bodies/body-digests.ts';
 import { bodyStream } from '../../../kernel/bodies/body-stream.ts';
 import { type Checksum, checksumMismatch, overLength } from './tus-headers.ts';
 import type { HeldUpload } from './upload-claims.ts';
+import type { WholeDigests } from './whole-digests.ts';
 
 export interface AppendParts {
   readonly bytes: Pick<UploadBytes, 'open'>;
   readonly clock: Clock;
   /** From now on, in ms. */
   readonly expiryMs: () => number;
+  readonly whole: WholeDigests;
+}
+
+/** What the client says of the body. */
+export interface AppendChecks {
+  readonly checksum: Checksum | undefined;
+  readonly digests: BodyDigests | undefined;
 }
 
 /** Time limit for keeping what arrived, even if the client is gone. */
@@ -32,7 +41,7 @@ export interface Appended {
 export async function append(
   held: HeldUpload,
   request: IncomingMessage,
-  checksum: Checksum | undefined,
+  { checksum, digests }: AppendChecks,
   parts: AppendParts,
   signal: AbortSignal,
 ): Promise<Appended> {
@@ -44,7 +53,9 @@ export async function append(
   if (announced !== undefined && Number(announced) > left) throw tooMuch(announced);
   await using appending = await Appending.open(held, parts, signal);
   const hash = checksum && createHash(checksum.algorithm);
-  const body = bodyStream(request);
+  const isChecked = checksum !== undefined || digests !== undefined;
+  const whole = parts.whole.running(upload);
+  const body = bodyStream(request, digests);
   using joined = new JoinedSignal(signal, held.yielding);
   const until = joined.signal;
   using _ = addAbortListener(until, () => body.destroy(until.reason));
@@ -54,20 +65,24 @@ export async function append(
       received += chunk.length;
       if (received > left) throw tooMuch(`at least ${received}`);
       hash?.update(chunk);
-      await appending.write(chunk, hash === undefined, until);
+      whole?.update(chunk);
+      await appending.write(chunk, !isChecked, until);
       giveBack(chunk);
     }
   } catch (error) {
     // The client sends again what could not be kept. The first error is the one to report.
-    if (!hash) await appending.keep().catch(() => undefined);
+    const kept = isChecked ? undefined : await appending.keep().catch(() => undefined);
+    if (kept) parts.whole.keep(upload, whole, kept.offset);
     throw until.aborted ? until.reason : error;
   }
   if (hash && !hash.digest().equals(checksum.digest))
     throw checksumMismatch(
       `the ${received} bytes of the body do not have the ${checksum.algorithm} of header Upload-Checksum`,
     );
+  const kept = await appending.keep(whole?.isMet(upload));
+  parts.whole.keep(upload, whole, kept.offset);
   // The writer is closed when this function ends.
-  return await appending.keep();
+  return kept;
 }
 
 /** The bytes of one request. */
@@ -98,10 +113,10 @@ class Appending implements AsyncDisposable {
   }
 
   /** Makes what arrived durable, and records it, even if the client is gone. */
-  async keep(): Promise<Appended> {
+  async keep(isVerified = false): Promise<Appended> {
     using limit = deadline(this.#parts.clock, KEEP_MS, undefined, () => new Error(`not kept within ${KEEP_MS} ms`));
     await this.#writer?.flush(limit.signal);
-    await this.#record(limit.signal);
+    await this.#record(limit.signal, isVerified);
     return { offset: this.#recorded, expiresMs: this.#expiresMs };
   }
 
@@ -109,11 +124,12 @@ class Appending implements AsyncDisposable {
     await this.#writer?.[Symbol.asyncDispose]();
   }
 
-  async #record(signal: AbortSignal): Promise<void> {
+  async #record(signal: AbortSignal, isVerified = false): Promise<void> {
     const offset = this.#writer?.durable ?? this.#recorded;
-    if (offset === this.#recorded) return;
+    if (offset === this.#recorded && !isVerified) return;
     const expiresMs = this.#parts.clock.now() + this.#parts.expiryMs();
-    await this.#held.advance({ offset, place: this.#writer?.place, expiresMs }, signal);
+    const verified = isVerified ? ({ isVerified } as const) : {};
+    await this.#held.advance({ offset, place: this.#writer?.place, expiresMs, ...verified }, signal);
     this.#recorded = offset;
     this.#expiresMs = expiresMs;
   }

@@ -45,7 +45,11 @@ export class NamedUploads implements AsyncDisposable {
       names.add(key);
     }
     faults.throwIfAny();
-    const data = this.uploads.map(({ fileName, length }) => ({ name: fileName, size: length }));
+    // A digest that is not checked yet is checked by the upload lane.
+    const data = this.uploads.map(({ fileName, length, sha256 }) => ({
+      ...{ name: fileName, size: length },
+      ...(sha256 === undefined ? {} : { sha256 }),
+    }));
     const junk = this.#held.map(({ upload }) => upload.fileName).filter(isDesktopJunk);
     if (data.length === 0) throw badRequest(onlyJunk(junk));
     const bytes = data.reduce((sum, { size }) => sum + size, 0);

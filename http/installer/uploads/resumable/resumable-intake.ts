@@ -8,12 +8,13 @@ import type { Logger } from '../../../../engine/runtime/log.ts';
 import type { Metrics } from '../../../../engine/runtime/metrics.ts';
 import { type Clock, deadline } from '../../../../engine/runtime/time.ts';
 import { mediaType } from '../../../kernel/bodies/body.ts';
+import { BodyDigests } from '../../../kernel/bodies/body-digests.ts';
 import type { RequestContext } from '../../../kernel/pipeline/context.ts';
 import { badRequest, HttpError, notFound, tooLarge, tooMany } from '../../../kernel/pipeline/errors.ts';
 import type { Fingerprint } from '../../../kernel/pipeline/fingerprint.ts';
 import type { Created, KeyedRequest } from '../../../kernel/pipeline/idempotency.ts';
 import type { UploadSlots } from '../upload-limits.ts';
-import { type Appended, append } from './appending.ts';
+import { type AppendChecks, type Appended, append } from './appending.ts';
 import {
   bytesIn,
   demandOffsetType,
@@ -25,6 +26,7 @@ import {
   readMetadata,
 } from './tus-headers.ts';
 import { type HeldUpload, UploadClaims } from './upload-claims.ts';
+import { readWholeDigest, WholeDigests, WrongUpload } from './whole-digests.ts';
 
 /** What happened to an upload, for the metrics. */
 export type ResumableOutcome = 'created' | 'received' | 'used' | 'terminated';
@@ -67,6 +69,7 @@ export class ResumableIntake {
   readonly claims: UploadClaims;
   readonly #parts: ResumableParts;
   readonly #slots: UploadSlots;
+  readonly #whole = new WholeDigests();
 
   /** @param slots of all uploads of this process */
   constructor(parts: ResumableParts, slots: UploadSlots) {
@@ -110,10 +113,14 @@ export class ResumableIntake {
     const { text, fileName } = readMetadata(request);
     const hasBytes = mediaType(request.headers['content-type']) === OFFSET_TYPE;
     const checksum = hasBytes ? readChecksum(request) : undefined;
+    // Of the two fields, Repr-Digest is of the whole upload.
+    const digests = BodyDigests.of(request.headers, ['content-digest']);
+    const sha256 = readWholeDigest(request);
     const { resumable, settings, clock, random, onResumable } = this.#parts;
     const bounds = { bytes: settings.userMaxStorageBytes, uploads: settings.resumablePerUser };
     const expiresMs = clock.now() + settings.resumableExpiryMs();
-    const created = { id: newUploadId(random), owner, length, fileName, metadata: text, expiresMs };
+    const said = sha256 === undefined ? {} : { sha256 };
+    const created = { ...{ id: newUploadId(random), owner, length, fileName, metadata: text, expiresMs }, ...said };
     const isEmpty = !hasBytes && length > 0;
     const answer = createdAnswer({ ...created, offset: 0 });
     // With bytes, the answer is known later.
@@ -131,7 +138,7 @@ export class ResumableIntake {
     await using held = await this.claims.take(created.id, owner, signal);
     try {
       // The bytes of an empty upload are stored, too.
-      const { offset, expiresMs: later } = await this.#append(held, context, checksum);
+      const { offset, expiresMs: later } = await this.#append(held, context, { checksum, digests });
       return createdAnswer({ id: created.id, offset, expiresMs: later });
     } catch (error) {
       // The client has not learned the id.
@@ -147,7 +154,7 @@ export class ResumableIntake {
     const offset = bytesIn(request, 'Upload-Offset');
     if (offset === undefined)
       throw badRequest('header Upload-Offset is missing; it says where the bytes of the body begin');
-    const checksum = readChecksum(request);
+    const checks = { checksum: readChecksum(request), digests: BodyDigests.of(request.headers) };
     await using held = await this.claims.take(idOf(context), owner, signal);
     if (offset !== held.upload.offset)
       throw new HttpError(
@@ -157,8 +164,13 @@ export class ResumableIntake {
           headers: { 'upload-offset': String(held.upload.offset) },
         },
       );
-    // The claim ends with this function.
-    return await this.#append(held, context, checksum);
+    try {
+      // The claim ends with this function.
+      return await this.#append(held, context, checks);
+    } catch (error) {
+      if (error instanceof WrongUpload) await this.#remove(held);
+      throw error;
+    }
   }
 
   async terminate(context: RequestContext): Promise<void> {
@@ -168,15 +180,11 @@ export class ResumableIntake {
     this.#parts.onResumable('terminated');
   }
 
-  async #append(
-    held: HeldUpload,
-    context: RequestContext,
-    checksum: ReturnType<typeof readChecksum>,
-  ): Promise<Appended> {
+  async #append(held: HeldUpload, context: RequestContext, checks: AppendChecks): Promise<Appended> {
     const { uploadBytes: bytes, clock, settings, onResumable } = this.#parts;
     using _slot = this.#slots.take(held.upload.owner);
-    const parts = { bytes, clock, expiryMs: settings.resumableExpiryMs };
-    const appended = await append(held, context.request, checksum, parts, context.signal);
+    const parts = { bytes, clock, expiryMs: settings.resumableExpiryMs, whole: this.#whole };
+    const appended = await append(held, context.request, checks, parts, context.signal);
     if (appended.offset === held.upload.length && held.upload.offset < held.upload.length) onResumable('received');
     return appended;
   }
@@ -185,6 +193,7 @@ export class ResumableIntake {
   async #remove(held: HeldUpload): Promise<void> {
     const { resumable, uploadBytes, clock, log } = this.#parts;
     const { id } = held.upload;
+    this.#whole.forget(id);
     using limit = deadline(clock, REMOVE_MS, undefined, () => new Error(`not removed within ${REMOVE_MS} ms`));
     await held.giveUp(limit.signal);
     try {

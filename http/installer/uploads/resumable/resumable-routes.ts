@@ -81,6 +81,7 @@ export function resumableRoutes(intake: ResumableIntake, maxUploadBytes: number)
         ...VERSION,
         'Upload-Length': header('Bytes of the file', true),
         'Upload-Metadata': header("Pairs of key and Base64, with commas between; 'filename' is required", true),
+        'Repr-Digest': header('SHA-256 of the whole file (RFC 9530), which is checked when all of it has come', false),
         ...CHECKSUM,
       },
       body: { ...BODY, description: 'The first bytes of the file, or nothing' },

@@ -15,6 +15,7 @@ import { FakeCatalog } from '../../../fakes/fake-catalog.ts';
 import { FakeObjectStore } from '../../../fakes/fake-object-store.ts';
 import { FakeUploads } from '../../../fakes/fake-uploads.ts';
 import { VirtualClock } from '../../../fakes/virtual-clock.ts';
+import { digestedArchive, digestedFile } from '../../../support/digested-files.ts';
 import { metadata } from '../datasets.ts';
 
 const MIB = 1024 * 1024;
@@ -257,7 +258,18 @@ t.test('a small upload is packed as the lane packs it, and is stored at once', a
   t.equal(await uploads.source(dataset, signal), undefined);
 
   const manifest = JSON.parse(store.text(`${prefix}/vdi-manifest.json`) ?? '');
-  t.strictSame(manifest, { rawUploads: files, installReady: [] });
+  const digested = [digestedFile('genes.txt', 'gene 1\ngene 2\n'), digestedFile('more.txt', 'x'.repeat(1000))];
+  const stored = await store.get(`${prefix}/import-ready.zip`, undefined, signal);
+  const archive = stored ? await buffer(stored.body) : Buffer.alloc(0);
+  const archives = digestedArchive('import-ready.zip', archive);
+  t.strictSame(manifest, { rawUploads: digested, installReady: [], archives });
+  const { etag } = stored?.info ?? {};
+  t.match(catalog.datasets.get(dataset), {
+    ...{
+      files: { upload: digested },
+      archives: { 'import-ready.zip': { etag, sha256: manifest.archives['import-ready.zip'].sha256 } },
+    },
+  });
   const dir = t.testdir({ scratch: {} });
   const lane = new FakeObjectStore();
   for (const [name, text] of [
@@ -267,10 +279,9 @@ t.test('a small upload is packed as the lane packs it, and is stored at once', a
     await lane.put(`${prefix}/raw/${name}`, Buffer.from(text), {}, signal);
   const limits = { maxTotalBytes: MIB, maxFileBytes: MIB, maxEntries: 10, maxNameBytes: MIB, maxMs: 60_000 };
   const input = { at: { owner, dataset }, files, scratchDir: join(dir, 'scratch'), limits, allowedFileExtensions: [] };
-  const { zipFile, files: packed } = await packUpload(input, { store: lane, signal });
-  t.strictSame(packed, files);
-  const stored = await store.get(`${prefix}/import-ready.zip`, undefined, signal);
-  t.ok(stored && (await readFile(zipFile)).equals(await buffer(stored.body)));
+  const { zipFile, files: packed, zip } = await packUpload(input, { store: lane, signal });
+  t.strictSame([packed, zip], [digested, manifest.archives['import-ready.zip']]);
+  t.ok((await readFile(zipFile)).equals(archive));
 });
 
 t.test('what the lane has to judge or unpack, and what is not small, is left to the lane', async (t) => {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -33,6 +33,37 @@ function encode(parts: readonly SentPart[]): Buffer {
   ]);
   return Buffer.concat([...blocks, Buffer.from(`--${BOUNDARY}--\r\n`)]);
 }
+
+const digestOf = (bytes: Buffer): string => `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`;
+
+t.test('a part that does not have its digest is refused, and one that nobody reads is skipped', async (t) => {
+  const [large, small] = [randomBytes(1024 * 1024), Buffer.from('small')];
+  const form = (digest: string): Buffer[] => {
+    const head = (name: string, of: string): string =>
+      `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"; filename="f"\r\nContent-Digest: ${of}\r\n\r\n`;
+    const pieces = [head('skipped', digestOf(small)), large, '\r\n', head('read', digest), small];
+    return split(
+      Buffer.concat([...pieces, `\r\n--${BOUNDARY}--\r\n`].map((piece) => Buffer.from(piece as string))),
+      [50_000],
+    );
+  };
+  const read: [string, string][] = [];
+  const onPart = async ({ name, body }: MultipartPart): Promise<void> => {
+    if (name === 'read') read.push([name, (await buffer(body)).toString()]);
+  };
+  const signal = new AbortController().signal;
+  await readMultipart(incoming(form(digestOf(small))), LIMITS, onPart, signal);
+  t.strictSame(read, [['read', 'small']]);
+  await t.rejects(readMultipart(incoming(form(digestOf(large))), LIMITS, onPart, signal), {
+    code: 400,
+    message: `part 'read': header Content-Digest says ${digestOf(large)}, but it has ${digestOf(small)}`,
+  });
+  await t.rejects(readMultipart(incoming(form('sha-256=x')), LIMITS, onPart, signal), {
+    code: 400,
+    message: "part 'read': header Content-Digest holds 'sha-256=x': expected such as sha-256=:BASE64:",
+  });
+  t.equal(read.length, 1);
+});
 
 /** A request that delivers the chunks, and has ended well unless told otherwise. */
 function incoming(
