@@ -134,7 +134,7 @@ export const LIST = command({
 });
 
 export const SHOW = command({
-  summary: 'show a dataset, and the status and messages of every step',
+  summary: 'show a dataset, the status and messages of every step, and its files with their SHA-256',
   arguments: ID,
   options: CLIENT_OPTIONS,
   examples: [
@@ -146,6 +146,10 @@ export const SHOW = command({
 
 export const DOWNLOAD = command({
   summary: "download a dataset's files as a zip archive, or one of its documents",
+  description: [
+    'What arrives is compared with the SHA-256 that the server says, and is not written if it differs. If the server does not ' +
+      'know it, the command says so.',
+  ],
   arguments: ID,
   options: {
     install: { type: 'boolean', what: 'download the converted files that are installed, instead of the upload' },

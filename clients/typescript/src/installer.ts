@@ -1357,6 +1357,12 @@ export interface components {
             programName?: string;
             projectName?: string;
         };
+        ArchivedFile: {
+            fileName: string;
+            /** Format: int64 */
+            fileSize: number;
+            sha256?: string;
+        };
         AuditItem: {
             /** @description Position in chronological order */
             id: string;
@@ -2816,7 +2822,7 @@ export interface components {
         ZipDetails: {
             /** Format: int64 */
             zipSize: number;
-            contents: components["schemas"]["FileDetails"][];
+            contents: components["schemas"]["ArchivedFile"][];
         };
     };
     responses: never;
@@ -3530,6 +3536,8 @@ export interface operations {
                 "Upload-Length": string;
                 /** @description Pairs of key and Base64, with commas between; 'filename' is required */
                 "Upload-Metadata": string;
+                /** @description SHA-256 of the whole file (RFC 9530), which is checked when all of it has come */
+                "Repr-Digest"?: string;
                 /** @description Of the body: sha1 or sha256, a space, the digest in Base64 */
                 "Upload-Checksum"?: string;
                 /** @description A value that the client makes up for each thing to create, such as a UUID. Repeated with the same body within 24 hours, the request creates nothing and gets the same answer, with `Idempotent-Replayed: true`. Quotation marks around it do not count */
@@ -6712,7 +6720,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The archive */
+            /** @description The archive; Repr-Digest is its SHA-256, if it is known */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6835,7 +6843,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The archive */
+            /** @description The archive; Repr-Digest is its SHA-256, if it is known */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6960,7 +6968,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file */
+            /** @description The file; Repr-Digest is its SHA-256, if it is known */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7106,7 +7114,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The name cannot be used, the folder is full, or the body is empty, cut off or larger than is left */
+            /** @description The name cannot be used, the folder is full, or the body is empty, cut off, larger than is left or not of its digest */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7307,7 +7315,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file */
+            /** @description The file; Repr-Digest is its SHA-256, if it is known */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7453,7 +7461,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The name cannot be used, the folder is full, or the body is empty, cut off or larger than is left */
+            /** @description The name cannot be used, the folder is full, or the body is empty, cut off, larger than is left or not of its digest */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7654,7 +7662,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file */
+            /** @description The file; Repr-Digest is its SHA-256, if it is known */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7800,7 +7808,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The name cannot be used, the folder is full, or the body is empty, cut off or larger than is left */
+            /** @description The name cannot be used, the folder is full, or the body is empty, cut off, larger than is left or not of its digest */
             400: {
                 headers: {
                     [name: string]: unknown;

@@ -205,7 +205,7 @@ export function downloadRoutes(options: DownloadsOptions): readonly Route[] {
     queryToken: true,
     params: datasetParam,
     responses: {
-      200: { description: 'The archive', contentType: 'application/zip' },
+      200: { description: 'The archive; Repr-Digest is its SHA-256, if it is known', contentType: 'application/zip' },
       206: { description: 'The requested range', contentType: 'application/zip' },
       304: { description: 'Not modified: the caller has the current version' },
       ...refusals({

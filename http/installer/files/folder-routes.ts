@@ -82,7 +82,7 @@ function getRoute(options: FolderOptions, path: FolderPath): Route {
     queryToken: true,
     ...(query ? { query } : {}),
     responses: {
-      200: file('The file'),
+      200: file('The file; Repr-Digest is its SHA-256, if it is known'),
       206: file('The requested range'),
       304: { description: 'Not modified: the caller has the current version' },
       ...refusals({
@@ -110,7 +110,7 @@ function putRoute(options: FolderWriteOptions, path: FolderPath): Route {
     responses: {
       [accepted.code]: { description: accepted.description },
       ...refusals({
-        400: 'The name cannot be used, the folder is full, or the body is empty, cut off or larger than is left',
+        400: 'The name cannot be used, the folder is full, or the body is empty, cut off, larger than is left or not of its digest',
         403: `Not the owner, the dataset was replaced${rule ? ', or its type uses no data property files' : ''}`,
         404: 'No such dataset',
         410: 'The dataset is deleted, or no longer shared',

@@ -15,6 +15,12 @@ class Meta(TypedDict):
     total: int
 
 
+class ArchivedFile(TypedDict):
+    fileName: str
+    fileSize: int
+    sha256: NotRequired[str]
+
+
 class Actor(TypedDict):
     kind: Literal['anonymous', 'guest', 'user', 'operator', 'observer', 'machine']
     id: NotRequired[str]
@@ -1101,7 +1107,7 @@ class WebhookTest(TypedDict):
 
 class ZipDetails(TypedDict):
     zipSize: int
-    contents: list[FileDetails]
+    contents: list[ArchivedFile]
 
 
 class AcceptedUpload(TypedDict):
