@@ -12,6 +12,7 @@ import t from 'tap';
 import { fetch, type Response } from 'undici';
 import { parse, stringify } from 'yaml';
 import { Api, detailsOf } from '../support/api.ts';
+import { commandBlock } from '../support/command-blocks.ts';
 import { freePortBase, longshore, tempDir, up } from '../support/longshore.ts';
 import { settled } from '../support/site-state.ts';
 
@@ -328,6 +329,13 @@ t.test('the files of an archive have the digests of what was packed', async (t) 
       ['deep/b.txt', await sha256sum(Buffer.from('second\n'))],
     ]);
   }
+});
+
+t.test('the commands of the page send and verify a document', async (t) => {
+  const folder = t.testdir({ 'notes.pdf': 'notes of an experiment\n' });
+  const env = { ...process.env, SERVER: app.endpoints.installer, TOKEN: token, ID: dataset };
+  const { stdout } = await run('sh', ['-ec', commandBlock('digests')], { cwd: folder, env });
+  t.equal(stdout, 'copy.pdf: OK\n');
 });
 
 t.test('the command line verifies what it downloads, and shows the digests', async (t) => {

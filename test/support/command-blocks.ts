@@ -59,6 +59,7 @@ export const COMMAND_BLOCKS = {
     has: 'data-urlencode',
     by: 'test/http/installer/list-pages.test.ts',
   },
+  digests: { page: 'docs/digests.md', has: 'sha256sum -c', by: 'test/e2e/digests.test.ts' },
   handler: { page: SERVICES, has: '/job/my-first', by: 'test/e2e/readme.test.ts' },
   report: { page: SERVICES, has: 'makeblastdb', by: 'test/stack/report-readme.test.ts' },
   access: { page: SERVICES, has: '/dataset-end-users', by: 'test/e2e/access.test.ts' },
