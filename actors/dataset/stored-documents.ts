@@ -1,10 +1,10 @@
 // Reads and writes a dataset's documents in the object store. They are small and bounded, so each is held in memory whole.
 
 import { buffer } from 'node:stream/consumers';
+import type { ArchiveObject } from '../../engine/model/digest.ts';
 import type { UserId } from '../../engine/model/ids.ts';
 import { stringifyJson } from '../../engine/model/json.ts';
 import {
-  type ArchiveObject,
   type DatasetMetadata,
   type Manifest,
   parseManifest,

@@ -4,8 +4,9 @@
 import { rm, writeFile } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import { checkEntryPath, quoteEntry } from '../../engine/archive/entry-path.ts';
+import { digested } from '../../engine/model/digest.ts';
 import { fileNameKey, isDesktopJunk, leftOutNote, RESERVED_PREFIX } from '../../engine/model/file-name.ts';
-import { digested, type FileEntry } from '../../engine/model/metadata.ts';
+import type { FileEntry } from '../../engine/model/metadata.ts';
 import type { MetadataDocument } from '../../engine/model/plugin-requests.ts';
 import { quoteBytes } from '../../engine/model/utf8.ts';
 import { type CallOutcome, type Imported, validationDocument } from '../../engine/ports/plugin-client.ts';

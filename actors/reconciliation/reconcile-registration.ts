@@ -1,7 +1,8 @@
 // How a dataset that the cache does not know enters the cache when it is rebuilt: from what the store and the targets know.
 // Also what the objects say about the import, which applies to a dataset that the cache knows too. Pure.
 
-import type { ArchiveObject, FileEntry, Manifest } from '../../engine/model/metadata.ts';
+import type { ArchiveObject } from '../../engine/model/digest.ts';
+import type { FileEntry, Manifest } from '../../engine/model/metadata.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
 import { type DatasetState, type ImportStatus, INSTALL_KINDS } from '../../engine/model/status.ts';
 import type { Catalog, CatalogChange, DatasetRecord, DatasetWithAttempts } from '../../engine/ports/catalog.ts';

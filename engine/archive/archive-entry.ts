@@ -1,6 +1,7 @@
 // What both archive readers yield and both writers accept.
 
 import { open } from 'node:fs/promises';
+import type { ArchiveDigests } from '../model/digest.ts';
 import { leftOutNote } from '../model/file-name.ts';
 import type { ArchiveLimits } from './archive-limits.ts';
 
@@ -47,14 +48,6 @@ export interface WrittenArchive {
   readonly entries: number;
   /** Only if they were asked for. */
   readonly digests?: ArchiveDigests;
-}
-
-/** SHA-256 digests in hex. */
-export interface ArchiveDigests {
-  /** Of the archive file. */
-  readonly archive: string;
-  /** Of the files before compression, in the archive's order. */
-  readonly files: readonly string[];
 }
 
 export interface ReadOptions {

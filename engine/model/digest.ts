@@ -1,5 +1,7 @@
 // Digests of content: SHA-256 in hex as we keep them, and the fields `Content-Digest` and `Repr-Digest` (RFC 9530).
 
+import { defect } from '../runtime/failure.ts';
+
 const ALGORITHMS = { 'sha-256': { hash: 'sha256', bytes: 32 }, 'sha-512': { hash: 'sha512', bytes: 64 } } as const;
 export type DigestAlgorithm = keyof typeof ALGORITHMS;
 
@@ -43,3 +45,35 @@ export function parseDigestField(field: string): readonly FieldDigest[] | { read
 }
 
 const isKnown = (name: string): name is DigestAlgorithm => Object.hasOwn(ALGORITHMS, name);
+
+// Digests of stored archives and of the files in them.
+
+export const ARCHIVE_OBJECTS = ['import-ready.zip', 'install-ready.zip'] as const;
+export type ArchiveObject = (typeof ARCHIVE_OBJECTS)[number];
+
+export interface StoredArchive {
+  readonly size: number;
+  /** In hex. */
+  readonly sha256: string;
+}
+
+/** SHA-256 digests in hex. */
+export interface ArchiveDigests {
+  /** Of the archive file. */
+  readonly archive: string;
+  /** Of the files before compression, in the archive's order. */
+  readonly files: readonly string[];
+}
+
+/** Files of an archive of ours, and the archive itself, with the digests that were computed when it was written. */
+export function digested<File extends object>(
+  files: readonly File[],
+  { bytes, digests }: { readonly bytes: number; readonly digests?: ArchiveDigests },
+): { readonly files: readonly (File & { readonly sha256: string })[]; readonly zip: StoredArchive } {
+  if (digests?.files.length !== files.length) throw defect('an archive has no digests of its files');
+  const sums = digests.files;
+  return {
+    files: files.map((file, i) => ({ ...file, sha256: sums[i] ?? '' })),
+    zip: { size: bytes, sha256: digests.archive },
+  };
+}

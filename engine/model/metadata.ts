@@ -2,7 +2,7 @@
 // buckets and plugins rely on; http/installer maps the API's names to them.
 
 import { Failure } from '../runtime/failure.ts';
-import { isSha256 } from './digest.ts';
+import { ARCHIVE_OBJECTS, type ArchiveObject, isSha256, type StoredArchive } from './digest.ts';
 import { type DatasetId, rootOf, type TargetId, type UserId } from './ids.ts';
 import { isObject, parseJson, stringifyJson } from './json.ts';
 import type { StoredVisibility } from './status.ts';
@@ -123,15 +123,6 @@ export interface Manifest {
   readonly archives?: Readonly<Partial<Record<ArchiveObject, StoredArchive>>>;
 }
 
-export const ARCHIVE_OBJECTS = ['import-ready.zip', 'install-ready.zip'] as const;
-export type ArchiveObject = (typeof ARCHIVE_OBJECTS)[number];
-
-export interface StoredArchive {
-  readonly size: number;
-  /** In hex. */
-  readonly sha256: string;
-}
-
 /** `upload-error.json`: why an upload did not become a dataset. */
 export interface UploadError {
   readonly status: 'rejected' | 'failed';
@@ -215,22 +206,6 @@ export function parseManifest(text: string, where: string): Manifest {
     rawUploads: fileEntries(raw.rawUploads ?? raw.inputFiles),
     installReady: fileEntries(raw.installReady ?? raw.dataFiles),
     ...(archives.length > 0 ? { archives: Object.fromEntries(archives) } : {}),
-  };
-}
-
-/** Files of an archive of ours, and the archive itself, with the digests that were computed when it was written. */
-export function digested(
-  files: readonly FileEntry[],
-  {
-    bytes,
-    digests,
-  }: { readonly bytes: number; readonly digests?: { readonly archive: string; readonly files: readonly string[] } },
-): { readonly files: readonly FileEntry[]; readonly zip: StoredArchive } {
-  if (digests?.files.length !== files.length) throw new Failure('defect', 'an archive has no digests of its files');
-  const sums = digests.files;
-  return {
-    files: files.map((file, i) => ({ ...file, sha256: sums[i] ?? '' })),
-    zip: { size: bytes, sha256: digests.archive },
   };
 }
 

@@ -1,8 +1,9 @@
 // The lanes' view of the cache DB: one record per dataset, written under the dataset's lease. What the front ends read is in
 // ports/dataset-queries.ts; how a dataset enters is in ports/uploads.ts.
 
+import type { ArchiveObject } from '../model/digest.ts';
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
-import type { ArchiveObject, DatasetMetadata, DatasetType, FileEntry } from '../model/metadata.ts';
+import type { DatasetMetadata, DatasetType, FileEntry } from '../model/metadata.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
 import type { DatasetState, ImportStatus, InstallKind, InstallStatus, UploadStatus } from '../model/status.ts';
 import type { ControlState } from './install-target.ts';

@@ -1,7 +1,8 @@
 // What users and administrators read from the cache DB. Read-only.
 
+import type { ArchiveObject } from '../model/digest.ts';
 import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
-import type { ArchiveObject, DatasetMetadata, DatasetType, FileEntry } from '../model/metadata.ts';
+import type { DatasetMetadata, DatasetType, FileEntry } from '../model/metadata.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
 import { IMPORT_STATUSES, type InstallStatus } from '../model/status.ts';
 import type { DatasetRecord, ObjectDigest } from './catalog.ts';

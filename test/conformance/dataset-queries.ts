@@ -1,8 +1,9 @@
 // What every DatasetQueries reads from what a Catalog and an Uploads wrote.
 
 import type { Test } from 'tap';
+import type { ArchiveObject } from '../../engine/model/digest.ts';
 import type { DatasetId, UserId } from '../../engine/model/ids.ts';
-import type { ArchiveObject, DatasetMetadata } from '../../engine/model/metadata.ts';
+import type { DatasetMetadata } from '../../engine/model/metadata.ts';
 import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import type { Catalog, CatalogChange } from '../../engine/ports/catalog.ts';
 import {

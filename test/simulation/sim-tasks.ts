@@ -13,8 +13,9 @@ import type {
 } from '../../actors/tasks/install-dataset.ts';
 import type { PackUploadInput, PackUploadOutput } from '../../actors/tasks/pack-upload.ts';
 import { type LaneTasks, type ObjectFile, streamed, type TaskRunner } from '../../actors/tasks/task-map.ts';
+import { digested } from '../../engine/model/digest.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
-import { digested, type FileEntry } from '../../engine/model/metadata.ts';
+import type { FileEntry } from '../../engine/model/metadata.ts';
 import { fileKey } from '../../engine/model/object-key.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import { rejected, transient } from '../../engine/runtime/failure.ts';

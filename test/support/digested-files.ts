@@ -1,7 +1,8 @@
 // Files with their digests, as listings and manifests have them.
 
 import { hash } from 'node:crypto';
-import type { ArchiveObject, FileEntry, StoredArchive } from '../../engine/model/metadata.ts';
+import type { ArchiveObject, StoredArchive } from '../../engine/model/digest.ts';
+import type { FileEntry } from '../../engine/model/metadata.ts';
 
 export const digestedFile = (name: string, content: string | Uint8Array): FileEntry => ({
   ...{ name, size: Buffer.byteLength(content) },

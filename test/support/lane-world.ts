@@ -13,9 +13,10 @@ import type { TaskRunner } from '../../actors/tasks/task-map.ts';
 import { laneHandlers, RUNNING_LANES } from '../../actors/topology.ts';
 import { RemoteHttp } from '../../engine/adapters/remote/remote-http.ts';
 import { typeKey } from '../../engine/model/data-types.ts';
+import type { ArchiveObject } from '../../engine/model/digest.ts';
 import { LANES } from '../../engine/model/event.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
-import { type ArchiveObject, serialiseShare } from '../../engine/model/metadata.ts';
+import { serialiseShare } from '../../engine/model/metadata.ts';
 import {
   type DatasetAddress,
   datasetPrefix,

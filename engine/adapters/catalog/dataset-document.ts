@@ -1,9 +1,9 @@
 // A dataset's metadata as rows: the whole document, the columns that queries need, its targets and publications.
 // Metadata of compatible systems may have unexpected values. Those that do not fit a column stay in the document only.
 
+import type { ArchiveObject } from '../../model/digest.ts';
 import { type DatasetId, revisionNumber } from '../../model/ids.ts';
 import {
-  type ArchiveObject,
   type DatasetMetadata,
   type FileEntry,
   originalOf,

@@ -1,7 +1,8 @@
 // The front ends' queries on the cache DB.
 
+import type { ArchiveObject } from '../../model/digest.ts';
 import type { DatasetId, UserId } from '../../model/ids.ts';
-import type { ArchiveObject, DatasetMetadata, FileEntry } from '../../model/metadata.ts';
+import type { DatasetMetadata, FileEntry } from '../../model/metadata.ts';
 import type { ObjectDigest } from '../../ports/catalog.ts';
 import type {
   DatasetFiles,

@@ -3,7 +3,8 @@
 
 import type { Static } from 'typebox';
 import type { ApiVersion } from '../../../engine/model/api-version.ts';
-import type { ArchiveObject, FileEntry } from '../../../engine/model/metadata.ts';
+import type { ArchiveObject } from '../../../engine/model/digest.ts';
+import type { FileEntry } from '../../../engine/model/metadata.ts';
 import { objectKey } from '../../../engine/model/object-key.ts';
 import type { ImportStatus } from '../../../engine/model/status.ts';
 import type {

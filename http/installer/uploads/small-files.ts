@@ -6,7 +6,8 @@
 import { Readable } from 'node:stream';
 import { archiveByName, type WrittenArchive } from '../../../engine/archive/archive-entry.ts';
 import { zipInMemory } from '../../../engine/archive/zip-writer.ts';
-import { digested, type FileEntry, serialiseManifest } from '../../../engine/model/metadata.ts';
+import { digested } from '../../../engine/model/digest.ts';
+import { type FileEntry, serialiseManifest } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
 import type { UploadSource } from '../../../engine/ports/uploads.ts';
 
