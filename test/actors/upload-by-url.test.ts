@@ -9,6 +9,7 @@ import type { DatasetAddress } from '../../engine/model/object-key.ts';
 import { aborted } from '../../engine/runtime/failure.ts';
 import { zipOf } from '../fixtures/archives.ts';
 import { newAddress } from '../support/dataset-samples.ts';
+import { digestedFile } from '../support/digested-files.ts';
 import { FaultGate } from '../support/fault-gate.ts';
 import { InProcessTasks } from '../support/in-process-tasks.ts';
 import { TYPES } from '../support/lane-settings.ts';
@@ -74,7 +75,7 @@ t.test('what is at the URL becomes an upload like one of files', async (t) => {
   const at = await world.accept({ url: server.url('/download?id=7') });
   t.same(await world.run('upload'), { kind: 'done' });
   t.same(world.dataset(at).upload, { status: 'success', message: undefined });
-  t.same(world.dataset(at).files.upload, [{ name: 'my genes.txt', size: 6 }]);
+  t.same(world.dataset(at).files.upload, [digestedFile('my genes.txt', 'A1\nA2\n')]);
   t.same(await world.contents(at, 'import-ready.zip'), { 'my genes.txt': 'A1\nA2\n' });
   t.same(world.keys(at), ['import-ready.zip', 'vdi-manifest.json', 'vdi-meta.json']);
   t.equal(await world.uploads.usage(at.owner, never), 0, 'nothing is left under raw/');

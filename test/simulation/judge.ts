@@ -12,6 +12,7 @@ import {
   shareKey,
 } from '../../engine/model/object-key.ts';
 import { controlView, recordView } from '../support/dataset-views.ts';
+import { digestedFile } from '../support/digested-files.ts';
 import type { Clients } from './clients.ts';
 import { type DatasetPlan, RECIPIENTS, replaces } from './plan.ts';
 import type { Verdict } from './sim-plugin.ts';
@@ -204,7 +205,7 @@ async function recordOf(world: World, { dataset }: DatasetPlan): Promise<object>
 }
 
 function expectedRecord(plan: DatasetPlan, imported: boolean): object {
-  const files = Object.entries(plan.files).map(([name, text]) => ({ name, size: text.length }));
+  const files = Object.entries(plan.files).map(([name, text]) => digestedFile(name, text));
   const refused = plan.refusal !== undefined;
   return {
     state: 'live',

@@ -92,12 +92,8 @@ export class SimTasks implements TaskRunner {
     const zipFile = `${input.scratchDir}/import-ready.zip`;
     const content = Buffer.from(JSON.stringify(entries));
     this.#parts.scratch.write(zipFile, content);
-    const digests = {
-      archive: hash('sha256', content),
-      files: Object.values(entries).map((text) => hash('sha256', text)),
-    };
     const rawBytes = files.reduce((sum, { size }) => sum + size, 0);
-    return { zipFile, ...digested(files, { bytes: content.length, digests }), rawBytes, notes: [], plain: [] };
+    return { zipFile, ...digested(files, written(content, entries)), rawBytes, notes: [], plain: [] };
   }
 
   async #import(input: ImportDatasetInput, signal: AbortSignal): Promise<ImportDatasetOutput> {
@@ -107,14 +103,19 @@ export class SimTasks implements TaskRunner {
     const reply = await call('import', { dataset }, () => plugin.import(dataset), signal);
     if (reply.kind !== 'success') return reply;
     const entries = Object.entries(JSON.parse(content) as Record<string, string>);
-    const files = entries.map(([name, text]) => ({ name, size: Buffer.byteLength(text) }));
+    const rawUploads = entries.map(([name, text]) => ({ name, size: Buffer.byteLength(text) }));
+    const { files: installReady, zip: data } = digested(
+      rawUploads,
+      written(Buffer.from(content), Object.fromEntries(entries)),
+    );
     const dataFile = `${input.scratchDir}/install-ready.zip`;
     scratch.write(dataFile, Buffer.from(content));
     return {
       kind: 'success',
-      manifest: { rawUploads: files, installReady: files },
+      manifest: { rawUploads, installReady },
       validation: reply.validation,
       dataFile,
+      data,
     };
   }
 
@@ -163,3 +164,9 @@ export class SimTasks implements TaskRunner {
     return (await buffer(await streamed(file, context).open(signal))).toString();
   }
 }
+
+/** What is said of an archive that was written. */
+const written = (archive: Buffer, entries: Readonly<Record<string, string>>) => ({
+  bytes: archive.length,
+  digests: { archive: hash('sha256', archive), files: Object.values(entries).map((text) => hash('sha256', text)) },
+});
