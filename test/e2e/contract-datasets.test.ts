@@ -1,5 +1,6 @@
 // The contract of the installer on the running program: datasets from upload to deletion, as their owner and others see them.
 
+import { hash } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { request } from 'undici';
 import { type Answer, details, idOf, type Part } from '../contract/client.ts';
@@ -150,8 +151,8 @@ row('dataset/relatedDatasets', async (t) => {
 const files = (id: string, headers = {}): Promise<Record<string, unknown>> =>
   bodyOf(owner.get(`/datasets/${id}/files`, headers));
 const TWO_FILES = [
-  { fileName: 'genes.txt', fileSize: 14 },
-  { fileName: 'more.txt', fileSize: 14 },
+  { fileName: 'genes.txt', fileSize: 14, sha256: hash('sha256', 'PF3D7_0100100\n') },
+  { fileName: 'more.txt', fileSize: 14, sha256: hash('sha256', 'PF3D7_0100200\n') },
 ];
 for (const kind of ['upload', 'install'] as const)
   row(`files/${kind}`, async (t) => {
