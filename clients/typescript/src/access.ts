@@ -791,7 +791,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "userId": 5004,
+                 *       "userId": 8001,
                  *       "isOwner": false
                  *     }
                  */
@@ -807,7 +807,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "staffId": 5
+                     *       "staffId": 3
                      *     }
                      */
                     "application/json": components["schemas"]["StaffCreated"];
@@ -1628,7 +1628,7 @@ export interface operations {
                      *             "email": "u108@site.example"
                      *           },
                      *           "datasetId": "SAMPLE_private",
-                     *           "startDate": "2026-11-26T18:13:32.127Z",
+                     *           "startDate": "2026-11-27T01:24:45.863Z",
                      *           "duration": 12,
                      *           "restrictionLevel": "private",
                      *           "purpose": "To learn",
@@ -2451,7 +2451,7 @@ export interface operations {
                      *             "datasetPresenterID": "SAMPLE_prerelease",
                      *             "restrictionLevel": "PUBLIC",
                      *             "approvalStatus": "REQUESTED",
-                     *             "startDate": "2026-11-26T18:14:12.380",
+                     *             "startDate": "2026-11-27T01:25:11.211",
                      *             "duration": -1,
                      *             "purpose": "",
                      *             "researchQuestion": "",
@@ -2485,7 +2485,7 @@ export interface operations {
                      *             "datasetPresenterID": "SAMPLE_prerelease",
                      *             "restrictionLevel": "PUBLIC",
                      *             "approvalStatus": "REQUESTED",
-                     *             "startDate": "2026-11-26T18:14:12.380",
+                     *             "startDate": "2026-11-27T01:25:11.211",
                      *             "duration": -1,
                      *             "purpose": "",
                      *             "researchQuestion": "",
@@ -2668,8 +2668,8 @@ export interface operations {
                      *       ],
                      *       "info": {
                      *         "threads": 11,
-                     *         "uptime": "10.896s",
-                     *         "uptimeMillis": 10896
+                     *         "uptime": "3.000s",
+                     *         "uptimeMillis": 3000
                      *       }
                      *     }
                      */

@@ -2871,13 +2871,13 @@ export interface operations {
                      *         {
                      *           "kind": "target",
                      *           "name": "AlphaDB",
-                     *           "since": "2026-11-26T18:14:49.276Z"
+                     *           "since": "2026-11-27T01:25:43.720Z"
                      *         }
                      *       ],
                      *       "info": {
                      *         "threads": 13,
-                     *         "uptime": "13.232s",
-                     *         "uptimeMillis": 13232
+                     *         "uptime": "9.712s",
+                     *         "uptimeMillis": 9712
                      *       }
                      *     }
                      */
@@ -3031,7 +3031,7 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "datasetId": "0Vc6X1VXevRL1T2f",
+                     *         "datasetId": "0Vc8HVe2UMw2yM5B",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -3079,10 +3079,18 @@ export interface operations {
                      *             }
                      *           ]
                      *         },
-                     *         "shares": [],
+                     *         "shares": [
+                     *           {
+                     *             "userId": 22,
+                     *             "firstName": "First22",
+                     *             "lastName": "Last22",
+                     *             "affiliation": "",
+                     *             "accepted": true
+                     *           }
+                     *         ],
                      *         "fileCount": 2,
                      *         "fileSizeTotal": 28,
-                     *         "created": "2026-11-26T18:14:39.663Z",
+                     *         "created": "2026-11-27T01:25:34.877Z",
                      *         "summary": "Genes that I like",
                      *         "description": "At length"
                      *       }
@@ -3169,6 +3177,26 @@ export interface operations {
         /** @description Parts in any order, or JSON; exactly one of dataFile (or file), url and uploadIds is required */
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "details": {
+                 *         "name": "My genes",
+                 *         "summary": "Genes that I like",
+                 *         "origin": "direct-upload",
+                 *         "dependencies": [],
+                 *         "installTargets": [
+                 *           "AlphaDB"
+                 *         ],
+                 *         "type": {
+                 *           "name": "genes",
+                 *           "version": "1.0"
+                 *         }
+                 *       },
+                 *       "uploadIds": [
+                 *         "a95643da5e1fc7b418d19b49f4b6aa32"
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     details: components["schemas"]["NewDataset"];
                     /** @description Finished resumable uploads of the owner, which become the data files; each can be used once */
@@ -3198,7 +3226,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc6X111kZHXNLbc"
+                     *       "datasetId": "0Vc8HYYkSNordmh2"
                      *     }
                      */
                     "application/json": components["schemas"]["AcceptedUpload"];
@@ -3346,7 +3374,7 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "datasetId": "0Vc6XGtuqVOw1NlS",
+                     *         "datasetId": "0Vc8HdXW15bC032X",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -3387,7 +3415,7 @@ export interface operations {
                      *         "shares": [],
                      *         "fileCount": 1,
                      *         "fileSizeTotal": 14,
-                     *         "created": "2026-11-26T18:15:39.412Z",
+                     *         "created": "2026-11-27T01:26:05.139Z",
                      *         "summary": "Genes that I like"
                      *       }
                      *     ]
@@ -3467,6 +3495,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "uploadId": "a95643da5e1fc7b418d19b49f4b6aa32",
+                     *         "fileName": "genes.txt",
+                     *         "length": 14,
+                     *         "offset": 14,
+                     *         "expires": "2026-11-28T01:25:45.793Z"
+                     *       }
+                     *     ]
+                     */
                     "application/json": components["schemas"]["ResumableUpload"][];
                 };
             };
@@ -3684,6 +3723,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "uploadId": "a95643da5e1fc7b418d19b49f4b6aa32",
+                     *       "fileName": "genes.txt",
+                     *       "length": 14,
+                     *       "offset": 5,
+                     *       "expires": "2026-11-28T01:25:45.670Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ResumableUpload"];
                 };
             };
@@ -4258,7 +4306,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc6X4slqKOUTjQt",
+                     *       "datasetId": "0Vc8HXATCj6AhGKA",
                      *       "name": "My genes",
                      *       "type": {
                      *         "name": "genes",
@@ -4266,16 +4314,16 @@ export interface operations {
                      *         "category": "The genes"
                      *       },
                      *       "owner": {
-                     *         "userId": 9007199254740992,
-                     *         "firstName": "First9007199254740993",
-                     *         "lastName": "Last9007199254740993",
-                     *         "email": "user9007199254740993@example.org",
+                     *         "userId": 22,
+                     *         "firstName": "First22",
+                     *         "lastName": "Last22",
+                     *         "email": "user22@example.org",
                      *         "affiliation": ""
                      *       },
                      *       "origin": "direct-upload",
-                     *       "created": "2026-11-26T18:14:52.530Z",
+                     *       "created": "2020-02-03T04:05:06.000Z",
                      *       "summary": "Genes that I like",
-                     *       "visibility": "public",
+                     *       "visibility": "private",
                      *       "dependencies": [],
                      *       "installTargets": [
                      *         "AlphaDB"
@@ -4283,14 +4331,14 @@ export interface operations {
                      *       "daysForApproval": -1,
                      *       "shortName": "My genes",
                      *       "revisionHistory": {
-                     *         "originalId": "0Vc6X4slqKOUTjQt",
+                     *         "originalId": "0Vc8HXATCj6AhGKA",
                      *         "revisions": [
                      *           {
                      *             "action": "create",
-                     *             "timestamp": "2026-11-26T18:14:52.530Z",
-                     *             "revisionId": "0Vc6X4slqKOUTjQt",
+                     *             "timestamp": "2020-02-03T04:05:06.000Z",
+                     *             "revisionId": "0Vc8HXATCj6AhGKA",
                      *             "revisionNote": "Initial upload",
-                     *             "fileListUrl": "https://longshore.example.org/datasets/0Vc6X4slqKOUTjQt/files"
+                     *             "fileListUrl": "https://longshore.example.org/datasets/0Vc8HXATCj6AhGKA/files"
                      *           }
                      *         ]
                      *       },
@@ -4303,17 +4351,7 @@ export interface operations {
                      *         "import": {
                      *           "status": "complete"
                      *         },
-                     *         "install": [
-                     *           {
-                     *             "installTarget": "AlphaDB",
-                     *             "meta": {
-                     *               "status": "complete"
-                     *             },
-                     *             "data": {
-                     *               "status": "complete"
-                     *             }
-                     *           }
-                     *         ]
+                     *         "install": []
                      *       },
                      *       "files": {
                      *         "upload": {
@@ -4321,7 +4359,8 @@ export interface operations {
                      *           "contents": [
                      *             {
                      *               "fileName": "genes.txt",
-                     *               "fileSize": 14
+                     *               "fileSize": 14,
+                     *               "sha256": "826ff86e25c8b0ff9b37d197e42e11cf91687fd356bb0fc42ca57615ec5ce555"
                      *             }
                      *           ]
                      *         },
@@ -4330,7 +4369,8 @@ export interface operations {
                      *           "contents": [
                      *             {
                      *               "fileName": "genes.txt",
-                     *               "fileSize": 14
+                     *               "fileSize": 14,
+                     *               "sha256": "826ff86e25c8b0ff9b37d197e42e11cf91687fd356bb0fc42ca57615ec5ce555"
                      *             }
                      *           ]
                      *         },
@@ -4479,7 +4519,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc6X1VXevRL1T2f_1"
+                     *       "datasetId": "0Vc8HVe2UMw2yM5B_1"
                      *     }
                      */
                     "application/json": components["schemas"]["AcceptedUpload"];
@@ -4938,6 +4978,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "datasetId": "0Vc8HWSHI3cVIK5B"
+                     *     }
+                     */
                     "application/json": components["schemas"]["RetriedDataset"];
                 };
             };
@@ -5043,6 +5088,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "events": [
+                     *         {
+                     *           "id": 1795742732659,
+                     *           "kind": "accepted",
+                     *           "at": "2026-11-27T01:25:44.904Z",
+                     *           "datasetId": "0Vc8HYJI4xgJQKzw",
+                     *           "owner": 9007199254740992
+                     *         },
+                     *         {
+                     *           "id": 1795742732660,
+                     *           "kind": "import-ended",
+                     *           "at": "2026-11-27T01:25:45.046Z",
+                     *           "datasetId": "0Vc8HYJI4xgJQKzw",
+                     *           "owner": 9007199254740992,
+                     *           "status": "complete"
+                     *         }
+                     *       ],
+                     *       "upTo": 1795742732661,
+                     *       "more": false,
+                     *       "missed": false
+                     *     }
+                     */
                     "application/json": components["schemas"]["DatasetEventPage"];
                     "text/event-stream": string;
                 };
@@ -5139,6 +5208,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "events": [
+                     *         {
+                     *           "id": 1795742732623,
+                     *           "kind": "accepted",
+                     *           "at": "2026-11-27T01:25:34.957Z",
+                     *           "datasetId": "0Vc8HVe2UMw2yM5B",
+                     *           "owner": 9007199254740992
+                     *         },
+                     *         {
+                     *           "id": 1795742732624,
+                     *           "kind": "accepted",
+                     *           "at": "2026-11-27T01:25:35.663Z",
+                     *           "datasetId": "0Vc8HVrx4MfIz84G",
+                     *           "owner": 9007199254740992
+                     *         }
+                     *       ],
+                     *       "upTo": 1795742732661,
+                     *       "more": false,
+                     *       "missed": false
+                     *     }
+                     */
                     "application/json": components["schemas"]["DatasetEventPage"];
                     "text/event-stream": string;
                 };
@@ -5451,7 +5543,7 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "datasetId": "0Vc6X1lTyUk2EQO2",
+                     *         "datasetId": "0Vc8HVvrsoadAc0d",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -5470,7 +5562,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       {
-                     *         "datasetId": "0Vc6X1VXevRL1T2f",
+                     *         "datasetId": "0Vc8HVe2UMw2yM5B",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -5580,6 +5672,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "results": [
+                     *         {
+                     *           "webhookId": "wh_52f8ce6d76caed8a82686add483866ad",
+                     *           "owner": 9007199254740992,
+                     *           "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
+                     *           "kinds": [
+                     *             "installed"
+                     *           ],
+                     *           "state": "active",
+                     *           "created": "2026-11-27T01:28:30.421Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["WebhookList"];
                 };
             };
@@ -5643,6 +5751,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description A value that the client makes up for each thing to create, such as a UUID. Repeated with the same body within 24 hours, the request creates nothing and gets the same answer, with `Idempotent-Replayed: true`. Quotation marks around it do not count */
+                "Idempotency-Key"?: string;
                 /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
                 "Api-Version"?: "1.7.0" | "1.8.0";
             };
@@ -5652,6 +5762,14 @@ export interface operations {
         /** @description Where to, and which kinds */
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
+                 *       "kinds": [
+                 *         "installed"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["WebhookInput"];
             };
         };
@@ -5662,6 +5780,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "webhookId": "wh_52f8ce6d76caed8a82686add483866ad",
+                     *       "owner": 9007199254740992,
+                     *       "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
+                     *       "kinds": [
+                     *         "installed"
+                     *       ],
+                     *       "state": "active",
+                     *       "created": "2026-11-27T01:28:30.421Z",
+                     *       "secret": "whsec_TCI3Mb3T80QdBLbyKaFa/xudppacjMP+w3KGreZS4bM="
+                     *     }
+                     */
                     "application/json": components["schemas"]["NewWebhook"];
                 };
             };
@@ -5692,6 +5823,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A request with the same Idempotency-Key is under way; Retry-After says when to try again */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The body is not JSON */
             415: {
                 headers: {
@@ -5701,7 +5841,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is invalid, or the URL cannot be called */
+            /** @description The body is invalid, or the URL cannot be called; or the Idempotency-Key belongs to another request of the caller */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5760,6 +5900,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "webhookId": "wh_52f8ce6d76caed8a82686add483866ad",
+                     *       "owner": 9007199254740992,
+                     *       "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
+                     *       "kinds": [
+                     *         "installed"
+                     *       ],
+                     *       "state": "disabled",
+                     *       "reason": "disabled by its owner",
+                     *       "created": "2026-11-27T01:28:30.421Z",
+                     *       "last": {
+                     *         "at": "2026-11-27T01:28:30.771Z",
+                     *         "result": "delivered",
+                     *         "status": 204
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Webhook"];
                 };
             };
@@ -5931,6 +6089,11 @@ export interface operations {
         /** @description What changes */
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "state": "disabled"
+                 *     }
+                 */
                 "application/json": components["schemas"]["WebhookPatch"];
             };
         };
@@ -5941,6 +6104,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "webhookId": "wh_52f8ce6d76caed8a82686add483866ad",
+                     *       "owner": 9007199254740992,
+                     *       "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
+                     *       "kinds": [
+                     *         "installed"
+                     *       ],
+                     *       "state": "disabled",
+                     *       "reason": "disabled by its owner",
+                     *       "created": "2026-11-27T01:28:30.421Z",
+                     *       "last": {
+                     *         "at": "2026-11-27T01:28:30.771Z",
+                     *         "result": "delivered",
+                     *         "status": 204
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Webhook"];
                 };
             };
@@ -6031,6 +6212,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description A value that the client makes up for each thing to create, such as a UUID. Repeated with the same body within 24 hours, the request creates nothing and gets the same answer, with `Idempotent-Replayed: true`. Quotation marks around it do not count */
+                "Idempotency-Key"?: string;
                 /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
                 "Api-Version"?: "1.7.0" | "1.8.0";
             };
@@ -6048,6 +6231,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "secret": "whsec_njSAdnVmOvcBGkJSMx7S9r5vNgADOekXuXyVbkTM8Ag=",
+                     *       "previousUntil": "2026-11-28T01:28:30.682Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["WebhookSecret"];
                 };
             };
@@ -6080,6 +6269,24 @@ export interface operations {
             };
             /** @description The caller has no such webhook */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A request with the same Idempotency-Key is under way; Retry-After says when to try again */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Idempotency-Key belongs to another request of the caller */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6137,6 +6344,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "messageId": "msg_test_cff761093143e8cc247dbc27a34ca9a8"
+                     *     }
+                     */
                     "application/json": components["schemas"]["WebhookTest"];
                 };
             };
@@ -6240,6 +6452,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "results": [
+                     *         {
+                     *           "number": 1,
+                     *           "messageId": "msg_test_cff761093143e8cc247dbc27a34ca9a8",
+                     *           "type": "webhook.test",
+                     *           "state": "delivered",
+                     *           "failedAttempts": 0,
+                     *           "created": "2026-11-27T01:28:30.716Z",
+                     *           "ended": "2026-11-27T01:28:30.771Z",
+                     *           "status": 204
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["WebhookDeliveryList"];
                 };
             };
@@ -6326,6 +6554,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "mail": [
+                     *         "installed",
+                     *         "failed"
+                     *       ],
+                     *       "mailsAreSent": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["Notifications"];
                 };
             };
@@ -6398,6 +6635,14 @@ export interface operations {
         /** @description What changes */
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "mail": [
+                 *         "installed",
+                 *         "failed"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["NotificationsPatch"];
             };
         };
@@ -6408,6 +6653,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "mail": [
+                     *         "installed",
+                     *         "failed"
+                     *       ],
+                     *       "mailsAreSent": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["Notifications"];
                 };
             };
@@ -6598,11 +6852,13 @@ export interface operations {
                      *         "contents": [
                      *           {
                      *             "fileName": "genes.txt",
-                     *             "fileSize": 14
+                     *             "fileSize": 14,
+                     *             "sha256": "826ff86e25c8b0ff9b37d197e42e11cf91687fd356bb0fc42ca57615ec5ce555"
                      *           },
                      *           {
                      *             "fileName": "more.txt",
-                     *             "fileSize": 14
+                     *             "fileSize": 14,
+                     *             "sha256": "5800495ab469d9f4ebfbe1ceb581128c2418b1f257abe36ba1f70a6746921ca6"
                      *           }
                      *         ]
                      *       },
@@ -6611,11 +6867,13 @@ export interface operations {
                      *         "contents": [
                      *           {
                      *             "fileName": "genes.txt",
-                     *             "fileSize": 14
+                     *             "fileSize": 14,
+                     *             "sha256": "826ff86e25c8b0ff9b37d197e42e11cf91687fd356bb0fc42ca57615ec5ce555"
                      *           },
                      *           {
                      *             "fileName": "more.txt",
-                     *             "fileSize": 14
+                     *             "fileSize": 14,
+                     *             "sha256": "5800495ab469d9f4ebfbe1ceb581128c2418b1f257abe36ba1f70a6746921ca6"
                      *           }
                      *         ]
                      *       },
@@ -8027,7 +8285,7 @@ export interface operations {
                      *       },
                      *       "visibility": "protected",
                      *       "owner": 9007199254740992,
-                     *       "created": "2026-11-26T18:15:39.412Z",
+                     *       "created": "2026-11-27T01:26:05.139Z",
                      *       "daysForApproval": -1,
                      *       "dependencies": []
                      *     }
@@ -8568,7 +8826,7 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "datasetId": "0Vc6X111kZHXNLbc",
+                     *           "datasetId": "0Vc8HVgTamwD4kes",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -8610,7 +8868,7 @@ export interface operations {
                      *           "visibility": "private",
                      *           "name": "My genes",
                      *           "origin": "direct-upload",
-                     *           "created": "2026-11-26T18:14:37.726Z",
+                     *           "created": "2026-11-27T01:25:35.042Z",
                      *           "isDeleted": false,
                      *           "summary": "Genes that I like",
                      *           "description": "At length",
@@ -8618,7 +8876,7 @@ export interface operations {
                      *           "projectName": "Project"
                      *         },
                      *         {
-                     *           "datasetId": "0Vc6X1nnhcGYnBME",
+                     *           "datasetId": "0Vc8HWKRs2Gdjasj",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -8643,7 +8901,7 @@ export interface operations {
                      *           "visibility": "private",
                      *           "name": "My genes",
                      *           "origin": "direct-upload",
-                     *           "created": "2026-11-26T18:14:40.575Z",
+                     *           "created": "2026-11-27T01:25:37.276Z",
                      *           "isDeleted": false,
                      *           "summary": "Genes that I like"
                      *         }
@@ -8746,29 +9004,36 @@ export interface operations {
                      *       "owner": 9007199254740992,
                      *       "isDeleted": false,
                      *       "origin": "direct-upload",
-                     *       "created": "2026-11-26T18:14:37.726Z",
-                     *       "inserted": "2026-11-26T18:14:37.799Z",
+                     *       "created": "2026-11-27T01:25:37.754Z",
+                     *       "inserted": "2026-11-27T01:25:37.762Z",
                      *       "name": "My genes",
                      *       "installTargets": [
-                     *         "AlphaDB",
-                     *         "BetaDB"
+                     *         "AlphaDB"
                      *       ],
-                     *       "status": "complete",
-                     *       "importMessages": [],
+                     *       "status": "failed",
+                     *       "importMessages": [
+                     *         "the import script of the plugin failed; an administrator has the details"
+                     *       ],
                      *       "visibility": "private",
                      *       "summary": "Genes that I like",
-                     *       "description": "At length",
                      *       "syncControl": {
                      *         "sharesUpdateTime": "1970-01-01T00:00:00.000Z",
-                     *         "dataUpdateTime": "2026-11-26T18:14:39.818Z",
-                     *         "metaUpdateTime": "2026-11-26T18:14:37.728Z"
+                     *         "dataUpdateTime": "1970-01-01T00:00:00.000Z",
+                     *         "metaUpdateTime": "2026-11-27T01:25:37.755Z"
                      *       },
-                     *       "uploadFiles": [
-                     *         "genes.txt"
+                     *       "discarded": [
+                     *         {
+                     *           "lane": "import",
+                     *           "at": "2026-11-27T01:25:43.420Z",
+                     *           "by": "Admin-Token",
+                     *           "reason": "of no use",
+                     *           "message": "the import script of the plugin failed; an administrator has the details"
+                     *         }
                      *       ],
-                     *       "installFiles": [
-                     *         "genes.txt"
-                     *       ]
+                     *       "uploadFiles": [
+                     *         "broken-import.txt"
+                     *       ],
+                     *       "installFiles": []
                      *     }
                      */
                     "application/json": components["schemas"]["InternalDetails"];
@@ -8876,7 +9141,7 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "datasetId": "0Vc6X2OzL0NzUsVS",
+                     *           "datasetId": "0Vc8HWm200vYvmC0",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -8887,11 +9152,11 @@ export interface operations {
                      *             "AlphaDB"
                      *           ],
                      *           "messages": [
-                     *             "script import.sh ended with exit code 3"
+                     *             "the import script of the plugin failed; an administrator has the details"
                      *           ]
                      *         },
                      *         {
-                     *           "datasetId": "0Vc6X1yQpcxxjUJR",
+                     *           "datasetId": "0Vc8HWSHI3cVIK5B",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -8902,7 +9167,7 @@ export interface operations {
                      *             "AlphaDB"
                      *           ],
                      *           "messages": [
-                     *             "script import.sh ended with exit code 3"
+                     *             "the import script of the plugin failed; an administrator has the details"
                      *           ]
                      *         }
                      *       ],
@@ -9000,7 +9265,7 @@ export interface operations {
                      * @example {
                      *       "details": [
                      *         {
-                     *           "datasetId": "0Vc6X2234v8AM4r3",
+                     *           "datasetId": "0Vc8HWW84Dn3NjvP",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -9026,7 +9291,7 @@ export interface operations {
                      *                 "data": {
                      *                   "status": "failed-installation",
                      *                   "messages": [
-                     *                     "script install-data.sh ended with exit code 3"
+                     *                     "the install script of the plugin failed; an administrator has the details"
                      *                   ]
                      *                 }
                      *               }
@@ -9218,7 +9483,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc6X2sW6sI3Nu43"
+                     *       "datasetId": "0Vc8HXATCj6AhGKA"
                      *     }
                      */
                     "application/json": components["schemas"]["AcceptedUpload"];
@@ -9357,8 +9622,8 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "id": "1795716887259-60",
-                     *           "at": "2026-11-26T18:14:47.259Z",
+                     *           "id": "1795742742257-60",
+                     *           "at": "2026-11-27T01:25:42.257Z",
                      *           "kind": "change",
                      *           "actor": {
                      *             "kind": "machine",
@@ -9374,10 +9639,10 @@ export interface operations {
                      *           "outcome": "rejected",
                      *           "status": 404,
                      *           "count": 1,
-                     *           "request": "7db9b8e4-9f2c-41dc-8f16-df7679ac2e39"
+                     *           "request": "feaf0ffd-6635-42a9-9fab-42d33713f916"
                      *         }
                      *       ],
-                     *       "next": "1795716887259-60"
+                     *       "next": "1795742742257-60"
                      *     }
                      */
                     "application/json": components["schemas"]["AuditReport"];
@@ -9467,6 +9732,53 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "results": [
+                     *         {
+                     *           "id": "1795742735188-0-1",
+                     *           "at": "2026-11-27T01:25:35.188Z",
+                     *           "request": {
+                     *             "actor": {
+                     *               "kind": "user",
+                     *               "id": "9007199254740993"
+                     *             },
+                     *             "method": "POST",
+                     *             "route": "/datasets",
+                     *             "outcome": "done",
+                     *             "status": 202,
+                     *             "request": "4f2c2908-8e6c-4830-9e3d-89c01bd403cb"
+                     *           }
+                     *         },
+                     *         {
+                     *           "id": "1795742736805-1-1",
+                     *           "at": "2026-11-27T01:25:36.805Z",
+                     *           "job": {
+                     *             "lane": "import",
+                     *             "job": 1,
+                     *             "eventId": 1,
+                     *             "outcome": "done",
+                     *             "ms": 1607,
+                     *             "attempt": 1,
+                     *             "calls": [
+                     *               {
+                     *                 "ms": 1463,
+                     *                 "call": "import-dataset",
+                     *                 "plugin": "genes",
+                     *                 "outcome": "success"
+                     *               }
+                     *             ],
+                     *             "process": {
+                     *               "instance": 1,
+                     *               "host": "vm",
+                     *               "pid": 7340,
+                     *               "started": "2026-11-27T01:25:18.187Z"
+                     *             }
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["DatasetHistory"];
                 };
             };
@@ -9556,7 +9868,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "current": {
-                     *         "started": "2026-11-26T18:14:48.942Z",
+                     *         "started": "2026-11-27T01:25:43.054Z",
                      *         "skipRun": true,
                      *         "datasets": 1,
                      *         "cleared": 0,
@@ -9648,7 +9960,7 @@ export interface operations {
                  * @example {
                  *       "targets": [
                  *         {
-                 *           "datasetId": "0Vc6X2234v8AM4r3",
+                 *           "datasetId": "0Vc8HWW84Dn3NjvP",
                  *           "installTarget": "AlphaDB"
                  *         }
                  *       ]
@@ -9918,16 +10230,16 @@ export interface operations {
                      *       ],
                      *       "results": [
                      *         {
-                     *           "id": 29,
+                     *           "id": 19,
                      *           "lane": "sharing",
-                     *           "datasetId": "0Vc6X111kZHXNLbc",
+                     *           "datasetId": "0Vc8HVgTamwD4kes",
                      *           "owner": 9007199254740992,
                      *           "state": "dead",
                      *           "attempts": 0,
                      *           "eventId": 1,
                      *           "message": "it was in vain",
-                     *           "runAt": "2026-11-26T18:14:47.461Z",
-                     *           "created": "2026-11-26T18:14:47.461Z"
+                     *           "runAt": "2026-11-27T01:25:42.540Z",
+                     *           "created": "2026-11-27T01:25:42.540Z"
                      *         }
                      *       ]
                      *     }
@@ -10014,7 +10326,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 29,
+                     *       "id": 19,
                      *       "state": "queued"
                      *     }
                      */
@@ -10128,7 +10440,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 31,
+                     *       "id": 20,
                      *       "state": "cancelling"
                      *     }
                      */
@@ -10249,7 +10561,7 @@ export interface operations {
                      * @example {
                      *       "current": {
                      *         "kind": "full",
-                     *         "started": "2026-11-26T18:14:48.605Z",
+                     *         "started": "2026-11-27T01:25:42.981Z",
                      *         "listed": 0,
                      *         "malformed": 0,
                      *         "reconciled": 0,
@@ -10260,7 +10572,7 @@ export interface operations {
                      *       },
                      *       "last": {
                      *         "kind": "full",
-                     *         "started": "2026-11-26T18:14:37.326Z",
+                     *         "started": "2026-11-27T01:25:34.525Z",
                      *         "listed": 0,
                      *         "malformed": 0,
                      *         "reconciled": 0,
@@ -10276,7 +10588,7 @@ export interface operations {
                      *         "deleted": 0,
                      *         "spared": 0,
                      *         "leftOut": [],
-                     *         "ended": "2026-11-26T18:14:37.793Z"
+                     *         "ended": "2026-11-27T01:25:34.695Z"
                      *       }
                      *     }
                      */
@@ -10459,15 +10771,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "last": {
-                     *         "started": "2026-11-26T18:14:48.717Z",
-                     *         "cutoff": "2026-10-27T18:14:48.717Z",
+                     *         "started": "2026-11-27T01:25:43.025Z",
+                     *         "cutoff": "2026-10-28T01:25:43.025Z",
                      *         "pruned": 0,
                      *         "trimmed": 0,
                      *         "skipped": {
                      *           "too-young": 1
                      *         },
                      *         "failures": 0,
-                     *         "ended": "2026-11-26T18:14:48.798Z"
+                     *         "ended": "2026-11-27T01:25:43.035Z"
                      *       }
                      *     }
                      */
@@ -10655,7 +10967,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "needsRestart": [],
-                     *       "unchanged": 408
+                     *       "unchanged": 426
                      *     }
                      */
                     "application/json": components["schemas"]["ReloadReport"];
@@ -10918,7 +11230,7 @@ export interface operations {
                      *         {
                      *           "kind": "target",
                      *           "name": "AlphaDB",
-                     *           "since": "2026-11-26T18:14:49.276Z",
+                     *           "since": "2026-11-27T01:25:43.720Z",
                      *           "by": "Admin-Token",
                      *           "reason": "new disks"
                      *         }
@@ -11021,7 +11333,7 @@ export interface operations {
                      * @example {
                      *       "kind": "target",
                      *       "name": "AlphaDB",
-                     *       "since": "2026-11-26T18:14:49.276Z",
+                     *       "since": "2026-11-27T01:25:43.720Z",
                      *       "by": "Admin-Token",
                      *       "reason": "new disks"
                      *     }
@@ -11246,6 +11558,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "results": [
+                     *         {
+                     *           "id": "import:0Vc8HWm200vYvmC0",
+                     *           "lane": "import",
+                     *           "state": "failed",
+                     *           "datasetId": "0Vc8HWm200vYvmC0",
+                     *           "owner": 9007199254740992,
+                     *           "type": "genes@1.0",
+                     *           "message": "script /work/wt/dig3/test/fixtures/scripts/told/import.sh ended with exit code 3",
+                     *           "cause": "script PATH ended with exit code N",
+                     *           "since": "2026-11-27T01:25:39.102Z"
+                     *         },
+                     *         {
+                     *           "id": "import:0Vc8HWSHI3cVIK5B",
+                     *           "lane": "import",
+                     *           "state": "failed",
+                     *           "datasetId": "0Vc8HWSHI3cVIK5B",
+                     *           "owner": 9007199254740992,
+                     *           "type": "genes@1.0",
+                     *           "message": "script /work/wt/dig3/test/fixtures/scripts/told/import.sh ended with exit code 3",
+                     *           "cause": "script PATH ended with exit code N",
+                     *           "since": "2026-11-27T01:25:43.111Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["FailedSteps"];
                 };
             };
@@ -11348,6 +11688,36 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "results": [
+                     *         {
+                     *           "cause": "script PATH ended with exit code N",
+                     *           "lane": "import",
+                     *           "state": "failed",
+                     *           "count": 2,
+                     *           "example": {
+                     *             "id": "import:0Vc8HWSHI3cVIK5B",
+                     *             "message": "script /work/wt/dig3/test/fixtures/scripts/told/import.sh ended with exit code 3"
+                     *           },
+                     *           "oldest": "2026-11-27T01:25:39.102Z",
+                     *           "newest": "2026-11-27T01:25:43.111Z"
+                     *         },
+                     *         {
+                     *           "cause": "cancelled by Admin-Token: wrong file",
+                     *           "lane": "import",
+                     *           "state": "dead",
+                     *           "count": 1,
+                     *           "example": {
+                     *             "id": "import:0Vc8HXl7YQgpkRlS",
+                     *             "message": "cancelled by Admin-Token: wrong file"
+                     *           },
+                     *           "oldest": "2026-11-27T01:25:42.904Z",
+                     *           "newest": "2026-11-27T01:25:42.904Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["FailureCauses"];
                 };
             };
@@ -11420,6 +11790,14 @@ export interface operations {
         /** @description Which problems */
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "ids": [
+                 *         "import:0Vc8HWSHI3cVIK5B"
+                 *       ],
+                 *       "dryRun": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["ProblemRetry"];
             };
         };
@@ -11430,6 +11808,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "dryRun": true,
+                     *       "problems": 1,
+                     *       "done": 0,
+                     *       "lanes": [
+                     *         {
+                     *           "lane": "import",
+                     *           "problems": 1,
+                     *           "done": 0,
+                     *           "skipped": {}
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["HandledProblems"];
                 };
             };
@@ -11520,6 +11913,14 @@ export interface operations {
         /** @description Which problems */
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "ids": [
+                 *         "import:0Vc8HWSHI3cVIK5B"
+                 *       ],
+                 *       "reason": "of no use"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ProblemDiscard"];
             };
         };
@@ -11530,6 +11931,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "dryRun": false,
+                     *       "problems": 1,
+                     *       "done": 1,
+                     *       "lanes": [
+                     *         {
+                     *           "lane": "import",
+                     *           "problems": 1,
+                     *           "done": 1,
+                     *           "skipped": {}
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["HandledProblems"];
                 };
             };
@@ -11634,7 +12050,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "from": "2026-11-26T17:14:49.664Z",
+                     *       "from": "2026-11-27T00:25:43.974Z",
                      *       "step": 86400,
                      *       "names": [
                      *         "process.memory",
@@ -11642,10 +12058,10 @@ export interface operations {
                      *       ],
                      *       "series": {
                      *         "process.memory": [
-                     *           152031232
+                     *           165138432
                      *         ],
                      *         "process.delay": [
-                     *           0.017918335273861885
+                     *           0.008776063099503517
                      *         ]
                      *       }
                      *     }
@@ -11722,6 +12138,11 @@ export interface operations {
         /** @description For how long */
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "seconds": 60
+                 *     }
+                 */
                 "application/json": components["schemas"]["StoreHoldInput"];
             };
         };
@@ -11732,6 +12153,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "until": "2026-11-27T01:26:43.900Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["StoreHeld"];
                 };
             };
@@ -11836,6 +12262,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "held": false
+                     *     }
+                     */
                     "application/json": components["schemas"]["StoreReleased"];
                 };
             };

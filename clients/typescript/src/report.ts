@@ -624,14 +624,18 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "reportJobID": "1b618443a3923e919cb60aab9d5b8f6d",
-                     *         "queryJobID": "4c876f11ee8244e9b230dd5bb4ee3e4b",
-                     *         "status": "queued"
+                     *         "reportJobID": "bca2c79f5d171b83a282b251023e9963",
+                     *         "queryJobID": "e591271a6e0a49c5b3ebf43cd15faad1",
+                     *         "status": "complete"
                      *       },
                      *       {
-                     *         "reportJobID": "a6553c48965464374ffb1ca7f3e535c7",
-                     *         "queryJobID": "c578e10cfc264142b1e06ac6dbd46f42",
-                     *         "status": "in-progress"
+                     *         "reportJobID": "f82a6825487a6a0e840974857da14216",
+                     *         "queryJobID": "f8f43707049f425b931595d9ea17b246",
+                     *         "status": "complete",
+                     *         "userMeta": {
+                     *           "summary": "Shown",
+                     *           "description": "in both"
+                     *         }
                      *       }
                      *     ]
                      */
@@ -714,9 +718,9 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "queryJobID": "c578e10cfc264142b1e06ac6dbd46f42",
+                 *       "queryJobID": "9a9e4549cca44ba3a4c1b2bbd4f81c2d",
                  *       "userMeta": {
-                 *         "summary": "as a guest"
+                 *         "summary": "ßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßß"
                  *       }
                  *     }
                  */
@@ -732,7 +736,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "reportJobID": "a6553c48965464374ffb1ca7f3e535c7"
+                     *       "reportJobID": "3ea0a241e52287ae537f7c0f8f7ef7c9"
                      *     }
                      */
                     "application/json": components["schemas"]["CreateResponse"];
@@ -838,9 +842,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "reportJobID": "8575b6ca20850d72e320e519c6548469",
-                     *       "queryJobID": "e9cdf212de9f4952b6e9f26408ae117a",
-                     *       "status": "in-progress",
+                     *       "reportJobID": "3ea0a241e52287ae537f7c0f8f7ef7c9",
+                     *       "queryJobID": "9a9e4549cca44ba3a4c1b2bbd4f81c2d",
+                     *       "status": "complete",
                      *       "blastConfig": {
                      *         "showGIs": false,
                      *         "formatType": "pairwise",
@@ -848,6 +852,9 @@ export interface operations {
                      *         "numAlignments": 250,
                      *         "parseDefLines": false,
                      *         "numDescriptions": 500
+                     *       },
+                     *       "userMeta": {
+                     *         "summary": "ßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßß"
                      *       }
                      *     }
                      */
@@ -1209,12 +1216,12 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "name": "report.txt",
+                     *         "name": "report.json",
                      *         "size": 9
                      *       },
                      *       {
-                     *         "name": "report.zip",
-                     *         "size": 127
+                     *         "name": "report_1.json",
+                     *         "size": 14
                      *       }
                      *     ]
                      */
@@ -1535,7 +1542,7 @@ export interface operations {
             content: {
                 /**
                  * @example [
-                 *       "8575b6ca20850d72e320e519c6548469",
+                 *       "da7e1589ab23e98251c91956cb718604",
                  *       "00000000000000000000000000000000"
                  *     ]
                  */
@@ -1551,7 +1558,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "8575b6ca20850d72e320e519c6548469": "complete"
+                     *       "da7e1589ab23e98251c91956cb718604": "complete"
                      *     }
                      */
                     "application/json": {
@@ -1914,9 +1921,9 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "reportJobID": "9085eeb8ebf553edeebb4a74c4568b06",
+                     *         "reportJobID": "2fd440215261f192a92c6e0eb13f533b",
                      *         "rawConfig": {
-                     *           "queryJobID": "e9b1d021cec0404c81a8511966e294a7",
+                     *           "queryJobID": "f2043279729641bdbc936331795b93dc",
                      *           "blastConfig": {
                      *             "showGIs": false,
                      *             "formatType": "pairwise",
@@ -1926,8 +1933,8 @@ export interface operations {
                      *             "numDescriptions": 500
                      *           }
                      *         },
-                     *         "createdOn": "2026-11-26T18:18:30.973Z",
-                     *         "failedOn": "2026-11-26T18:18:31.297Z",
+                     *         "createdOn": "2026-11-27T01:27:32.466Z",
+                     *         "failedOn": "2026-11-27T01:27:32.533Z",
                      *         "reason": "blast_formatter ended with exit code 3"
                      *       }
                      *     ]
@@ -2045,8 +2052,8 @@ export interface operations {
                      *       ],
                      *       "info": {
                      *         "threads": 12,
-                     *         "uptime": "6.507s",
-                     *         "uptimeMillis": 6507
+                     *         "uptime": "3.108s",
+                     *         "uptimeMillis": 3108
                      *       }
                      *     }
                      */
