@@ -52,10 +52,11 @@ t.test('uploads a dataset, waits until it is installed, and reads it back', asyn
 });
 
 t.test('downloads are verified, and uploads arrive as they were sent', async (t) => {
+  const token = () => app.token('812');
   let change: ((bytes: Uint8Array) => void) | undefined;
   const faulty = installerClient({
     url: app.endpoints.installer,
-    token: () => app.token(OWNER),
+    token,
     fetch: async (request) => {
       const sent = request as Request;
       const body = sent.method === 'POST' ? new Uint8Array(await sent.arrayBuffer()) : undefined;
@@ -69,7 +70,7 @@ t.test('downloads are verified, and uploads arrive as they were sent', async (t)
   });
   const upload = () => uploadDataset(faulty, { details, files: [new File([geneList(10)], 'genes.txt')] });
   const id = await upload();
-  await untilInstalled(installer, id);
+  await untilInstalled(installerClient({ url: app.endpoints.installer, token }), id);
   for (const kind of ['upload', 'install'] as const) t.ok((await downloadFiles(faulty, id, kind)).verified);
   change = (bytes) => bytes.set([(bytes.at(-100) ?? 0) ^ 1], bytes.length - 100);
   await t.rejects(downloadFiles(faulty, id, 'upload'), {
