@@ -252,7 +252,7 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
   },
   {
     name: 'resumable uploads',
-    run: `${e2e('resumable-cuts')} && ${stack('tus-clients')}`,
+    run: `${e2e('resumable-cuts')} && ${stack('tus-clients', 'resumable-cuts-s3')}`,
     seconds: 150,
     touchedBy: [
       'http/installer/uploads/',

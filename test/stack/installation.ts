@@ -3,7 +3,6 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Channel, connect } from 'amqplib';
 import pg from 'pg';
 import { parse, stringify } from 'yaml';
 import { loadConfiguration } from '../../config/load.ts';
@@ -14,6 +13,7 @@ import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { ROOT } from '../support/longshore.ts';
 import { freePort } from '../support/ports.ts';
 import { KafkaCluster } from './kafka.ts';
+import { declareObjectChanges, OBJECT_CHANGES } from './object-changes.ts';
 import { type RabbitMq, startRabbitMq } from './rabbitmq.ts';
 import { type Radosgw, startRadosgw } from './radosgw.ts';
 import { BASE_DN, type Slapd, startSlapd } from './slapd.ts';
@@ -78,8 +78,9 @@ export async function installation(t: Teardown, options: InstallationOptions = {
   t.teardown(() => directory[Symbol.asyncDispose]());
   const kafka = await KafkaCluster.start(t);
   const bucket = await store.makeBucket();
-  await declare(rabbit);
-  await store.notifyAmqp(bucket, { amqpPort: rabbit.port, exchange: 'object-changes', topic: 'changes' });
+  await declareObjectChanges(rabbit);
+  const { exchange, key: topic } = OBJECT_CHANGES;
+  await store.notifyAmqp(bucket, { amqpPort: rabbit.port, exchange, topic });
   for (const [cn, { host, port, database }] of [
     ['alpha-db', alpha],
     ['beta-db', beta],
@@ -159,16 +160,6 @@ async function makeTopics(kafka: KafkaCluster, file: string, env: Readonly<Recor
   if (!loaded.ok) throw new Error(loaded.faults.map(formatFault).join('\n'));
   for (const lane of Object.values(loaded.configuration.installer.lanes))
     if ('eventChannel' in lane) await kafka.createTopic(lane.eventChannel, PARTITIONS);
-}
-
-/** The store publishes into the exchange from the first object on; the queue keeps what comes before anybody reads. */
-async function declare(rabbit: RabbitMq): Promise<void> {
-  const model = await connect(`amqp://127.0.0.1:${rabbit.port}`);
-  const channel: Channel = await model.createChannel();
-  await channel.assertExchange('object-changes', 'topic', { durable: true });
-  await channel.assertQueue('object-changes-of-longshore', { durable: true });
-  await channel.bindQueue('object-changes-of-longshore', 'object-changes', 'changes');
-  await model.close();
 }
 
 async function createSchema(db: TestDatabase, name: string): Promise<void> {
