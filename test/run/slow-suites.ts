@@ -77,7 +77,16 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
   },
   {
     name: 'e2e datasets',
-    run: e2e('create-faults', 'edits-at-once', 'files', 'idempotency', 'revise', 'revisions', 'upload-by-url'),
+    run: e2e(
+      'create-faults',
+      'digests',
+      'edits-at-once',
+      'files',
+      'idempotency',
+      'revise',
+      'revisions',
+      'upload-by-url',
+    ),
     seconds: 75,
     touchedBy: ['http/installer/', 'actors/lanes/', 'actors/tasks/', 'actors/dataset/'],
   },
