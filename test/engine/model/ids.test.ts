@@ -32,6 +32,8 @@ t.test('a revision knows its root and its number', async (t) => {
   t.strictSame(ofOthers && [rootOf(ofOthers), revisionNumber(ofOthers)], [root, 2]);
   const original = parseDatasetId('without-a-number_');
   t.equal(original && rootOf(original), original);
+  const dated = parseDatasetId('taken_2024-on-site');
+  t.equal(dated && rootOf(dated), dated, 'a number in the middle is none of a revision');
   const nameless = parseDatasetId('_1');
   t.ok(nameless, 'an id of another installer');
   t.equal(nameless && rootOf(nameless), nameless, 'no dataset has an empty id');
