@@ -195,7 +195,7 @@ export async function openCore(
     pauses: new PostgresPauses(db, instance),
     problems: new PostgresProblems(db),
     cancels: new PostgresJobCancels(db, instance),
-    webhooks: new PostgresWebhooks(db),
+    webhooks: new PostgresWebhooks(db, new PostgresDatasetEvents(db)),
     eventMails: new PostgresEventMails(db, new PostgresDatasetEvents(db)),
     leases: new PostgresLeases(db, instance),
     events,

@@ -89,7 +89,7 @@ async function serve(): Promise<string> {
     sites: [],
     datasetEvents: new PostgresDatasetEvents(db),
     eventMetrics: eventMetrics(new Metrics()),
-    webhooks: new PostgresWebhooks(db),
+    webhooks: new PostgresWebhooks(db, new PostgresDatasetEvents(db)),
     eventMails: new PostgresEventMails(db, new PostgresDatasetEvents(db)),
     accounts: new PostgresAccounts(db),
     grants: NO_GRANTS,

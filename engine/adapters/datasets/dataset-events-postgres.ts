@@ -13,6 +13,9 @@ const WINDOW = 20_000;
 /** Most rows that one statement deletes. */
 const DROP_BATCH = 5_000;
 
+/** Events that one call gives their ids (0013-events.sql). */
+const NUMBERED = 10_000;
+
 const PLACE = 'select last, dropped from number_dataset_events()';
 
 const pageSql = (condition: string): string => `
@@ -68,7 +71,14 @@ export class PostgresDatasetEvents implements DatasetEvents {
     this.#db = db;
   }
 
-  newest: DatasetEvents['newest'] = async (signal) => (await this.#place(signal)).last;
+  newest: DatasetEvents['newest'] = async (signal) => {
+    // Maybe nobody has read for long, and one call does not reach the newest.
+    for (let { last } = await this.#place(signal); ; ) {
+      const place = await this.#place(signal);
+      if (place.last - last < NUMBERED) return place.last;
+      last = place.last;
+    }
+  };
 
   oldest: DatasetEvents['oldest'] = async (signal) => (await this.#place(signal)).dropped;
 

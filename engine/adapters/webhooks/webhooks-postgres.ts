@@ -2,6 +2,7 @@
 
 import type { DeliveryState, WebhookId, WebhookMessage } from '../../model/webhook.ts';
 import { TEST_TYPE } from '../../model/webhook.ts';
+import type { DatasetEvents } from '../../ports/dataset-events.ts';
 import type {
   NewWebhook,
   Webhook,
@@ -17,9 +18,6 @@ import { sealKey } from '../idempotency/idempotency-keys-postgres.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 import { storableText } from '../postgres/sql-parameters.ts';
 import { COLUMNS, seenBy, viewerValue, WEBHOOK_CHANNEL, type WebhookRow, webhookOf } from './webhook-row.ts';
-
-/** What was committed before it has a position, so that a new subscription does not get it. */
-const NUMBER_EVENTS = 'select last from number_dataset_events()';
 
 const CREATE = `
 insert into webhook as w (id, owner_id, url, kinds, secret, since, created)
@@ -78,9 +76,12 @@ returning number`;
 
 export class PostgresWebhooks implements Webhooks, WebhookDeliveries {
   readonly #db: Pick<Postgres, 'query' | 'transaction'>;
+  readonly #events: Pick<DatasetEvents, 'newest'>;
 
-  constructor(db: Pick<Postgres, 'query' | 'transaction'>) {
+  /** @param events what was committed before a subscription is not for it */
+  constructor(db: Pick<Postgres, 'query' | 'transaction'>, events: Pick<DatasetEvents, 'newest'>) {
     this.#db = db;
+    this.#events = events;
   }
 
   async create(
@@ -88,7 +89,7 @@ export class PostgresWebhooks implements Webhooks, WebhookDeliveries {
     { most, now, keyed }: WebhookCreation,
     signal: AbortSignal,
   ): Promise<Webhook | undefined> {
-    const position = await this.#lastPosition();
+    const position = await this.#events.newest(signal);
     return this.#db.transaction(async (sql) => {
       const [row] = await sql.query<WebhookRow>(CREATE, [
         ...[id, owner ?? null, storableText(url), kinds, secret, position, now, most],
@@ -124,7 +125,7 @@ export class PostgresWebhooks implements Webhooks, WebhookDeliveries {
     now: Date,
     signal: AbortSignal,
   ): Promise<Webhook | undefined> {
-    const position = state?.is === 'active' ? await this.#lastPosition() : null;
+    const position = state?.is === 'active' ? await this.#events.newest(signal) : null;
     return this.#db.transaction(async (sql) => {
       const [row] = await sql.query<WebhookRow>(CHANGE, [
         ...[id, viewerValue(viewer), url === undefined ? null : storableText(url), kinds ?? null],
@@ -176,11 +177,6 @@ export class PostgresWebhooks implements Webhooks, WebhookDeliveries {
       batch = (await this.#db.query(DROP, [new Date(at)])).length;
     }
     return dropped;
-  }
-
-  async #lastPosition(): Promise<number> {
-    const [row] = await this.#db.query<{ last: number }>(NUMBER_EVENTS);
-    return row?.last ?? 0;
   }
 }
 

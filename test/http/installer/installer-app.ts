@@ -182,7 +182,7 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     jobHistory: new PostgresJobHistory(db),
     pauses: new PostgresPauses(db, { listen: () => () => undefined }),
     cancels: new PostgresJobCancels(db, { id: 1, listen: () => () => undefined }),
-    webhooks: new PostgresWebhooks(db),
+    webhooks: new PostgresWebhooks(db, new PostgresDatasetEvents(db)),
     eventMails: new PostgresEventMails(db, new PostgresDatasetEvents(db)),
     pausable: PAUSABLE,
     history: new MetricsHistory(),

@@ -23,7 +23,7 @@ import { newDataset, newUser } from '../../../support/dataset-samples.ts';
 const signal = new AbortController().signal;
 const db = await cacheDatabase(t);
 const events = new PostgresDatasetEvents(db);
-const webhooks = new PostgresWebhooks(db);
+const webhooks = new PostgresWebhooks(db, events);
 const random = (bytes: Uint8Array<ArrayBuffer>) => randomFillSync(bytes);
 const BEGIN = Date.UTC(2026, 0, 1);
 const MINUTE = 60_000;
@@ -118,6 +118,16 @@ t.test('a webhook gets what happens after it was created, also when older events
   const of = ({ id }: Webhook) => setsOf(claims.filter(({ webhook }) => webhook === id));
   t.strictSame(of(first), [before, after]);
   t.strictSame(of(second), [after]);
+});
+
+t.test('a webhook that is created when nobody has read events for long gets what comes', async (t) => {
+  const { create, tell, claim } = await setup(t);
+  await db.query(
+    `insert into dataset_event (kind, dataset_id, owner_id) select 'installed', 'old', 1 from generate_series(1, 20001)`,
+  );
+  await create({ owner: undefined });
+  const dataset = await tell('installed');
+  t.strictSame(setsOf(await claim()), [dataset]);
 });
 
 t.test('of many processes that read the same events, each event is delivered once', async (t) => {
