@@ -38,10 +38,19 @@ with chosen as materialized (
 update event_mail m set due = $2, attempts = attempts + 1 from chosen c where m.user_id = c.user_id
 returning m.user_id::text as user, m.attempts`;
 
+/** With the name of a dataset only if the user may see it now. Whether access was granted is known to the access service. */
 const ITEMS = `
 select i.at, i.kind, i.dataset_id as dataset, i.detail, d.name, count(*) over () as total, max(i.position) over () as last
 from event_mail_item i left join dataset d on d.dataset_id = i.dataset_id
+  and (d.owner_id = i.user_id or d.visibility <> 'private' or i.kind = 'access-expiring' or exists (
+    select from dataset_share s where s.dataset_id = d.dataset_id and s.recipient_id = i.user_id and s.offer = 'grant'))
 where i.user_id = $1::numeric order by i.position limit ${listed}`;
+
+/** A user who gave mails up and wants some again meanwhile may have nothing to be told. */
+const POSTPONE = `
+update event_mail m set failure = $3, attempts = case when $4 then attempts else greatest(attempts - 1, 0) end,
+  due = case when exists (select from event_mail_item i where i.user_id = m.user_id) then $2::timestamptz end
+where m.user_id = $1::numeric`;
 
 /** What came after the mail was composed is told by the next one. */
 const DONE = `
@@ -126,12 +135,7 @@ export class PostgresEventMails implements EventMailWishes, EventMailOutbox {
 
   async postpone(user: UserId, due: Date, counted: boolean, failure: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    await this.#db.query(
-      `update event_mail set due = $2, failure = $3,
-         attempts = case when $4 then attempts else greatest(attempts - 1, 0) end
-       where user_id = $1::numeric`,
-      [user, due, storableText(failure), counted],
-    );
+    await this.#db.query(POSTPONE, [user, due, storableText(failure), counted]);
   }
 
   async waiting(signal: AbortSignal): Promise<number> {

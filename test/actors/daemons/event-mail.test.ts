@@ -2,6 +2,7 @@
 
 import t from 'tap';
 import { type EventMailOptions, eventMailMetrics, sendDueEventMails } from '../../../actors/daemons/event-mail.ts';
+import { PostgresCatalog } from '../../../engine/adapters/catalog/catalog-postgres.ts';
 import { PostgresDatasetEvents } from '../../../engine/adapters/datasets/dataset-events-postgres.ts';
 import { PostgresEventMails } from '../../../engine/adapters/mail/event-mails-postgres.ts';
 import type { DatasetEventKind } from '../../../engine/model/dataset-event.ts';
@@ -12,8 +13,8 @@ import { silentLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { FakeMailer } from '../../fakes/fake-mailer.ts';
 import { VirtualClock } from '../../fakes/virtual-clock.ts';
-import { cacheDatabase } from '../../support/cache-database.ts';
-import { newDataset, newUser } from '../../support/dataset-samples.ts';
+import { cacheDatabase, grantLease } from '../../support/cache-database.ts';
+import { metadataOf, newDataset, newUser } from '../../support/dataset-samples.ts';
 
 const signal = new AbortController().signal;
 const db = await cacheDatabase(t);
@@ -49,7 +50,7 @@ async function setup() {
     await outbox.set(user, kinds, signal);
     return user;
   };
-  const tell = (kind: DatasetEventKind, owner: UserId, addressee?: UserId) =>
+  const tell = (kind: DatasetEventKind, owner: UserId, addressee?: UserId, dataset = newDataset()) =>
     events.copy(
       [
         {
@@ -159,6 +160,45 @@ t.test(
     t.strictSame(await after(60 * MINUTE), []);
   },
 );
+
+t.test('a mail names a dataset only to users who may see it when the mail is sent', async (t) => {
+  const { want, tell, after } = await setup();
+  const [owner, given, former] = [await want('installed'), await want('installed'), await want('installed')];
+  const at = { owner, dataset: newDataset() };
+  const lease = await grantLease(db, at.dataset);
+  const shares = [given, former].map((recipient) => ({ recipient, offer: 'grant', receipt: 'accept' }) as const);
+  const metadata = metadataOf(owner, { visibility: 'private', name: 'Blood stages' });
+  await new PostgresCatalog(db).register(at, metadata, [{ set: 'shares', shares }], lease, signal);
+  await tell('installed', owner, undefined, at.dataset);
+  await after(1_000);
+  await db.query("update dataset_share set offer = 'revoke' where recipient_id = $1", [former]);
+  t.same(
+    new Set(await after(2 * MINUTE)),
+    new Set([
+      `u${owner}@site.example: "Blood stages" is installed`,
+      `u${given}@site.example: "Blood stages" is installed`,
+      `u${former}@site.example: Dataset is installed`,
+    ]),
+  );
+});
+
+t.test('a user who gave mails up and wants some again while one could not be sent gets no empty mail', async (t) => {
+  const { want, tell, after, mailer, outbox } = await setup();
+  const user = await want('installed');
+  await tell('installed', user);
+  await after(1_000);
+  mailer.send = async () => {
+    delete (mailer as { send?: unknown }).send;
+    await outbox.set(user, [], signal);
+    await outbox.set(user, ['installed'], signal);
+    throw transient('busy');
+  };
+  await after(2 * MINUTE);
+  t.strictSame(await after(60 * MINUTE), []);
+  await tell('installed', user);
+  await after(1_000);
+  t.strictSame(await after(2 * MINUTE), [`u${user}@site.example: Dataset is installed`]);
+});
 
 t.test('of two processes, one collects an event and one sends the mail', async (t) => {
   const { want, tell, after, outbox, mailer } = await setup();
