@@ -17,6 +17,9 @@ const SET = `
 insert into event_mail as m (user_id, kinds, since) values ($1::numeric, $2::text[], $3::bigint)
 on conflict (user_id) do update set kinds = excluded.kinds`;
 
+/** A user who just gives mails up is waited for: then there is nobody to keep events for. */
+const LOCK_USERS = 'select from event_mail where user_id = any ($1::numeric[]) order by user_id for key share';
+
 const COLLECT = `
 with event as materialized (
   select * from jsonb_to_recordset($1::jsonb)
@@ -106,6 +109,7 @@ export class PostgresEventMails implements EventMailWishes, EventMailOutbox {
       }));
       await this.#db.transaction(async (sql) => {
         if (!(await this.#reader.move(sql, fresh))) return;
+        await sql.query(LOCK_USERS, [[...new Set(rows.flatMap(({ told }) => told))]]);
         await sql.query(COLLECT, [storableJson(JSON.stringify(rows)), now]);
       }, signal);
     }

@@ -5,10 +5,12 @@ import type { DatasetEvents } from '../../ports/dataset-events.ts';
 import { EventReader, type FreshEvents, toldOf } from '../datasets/event-reader.ts';
 import type { Postgres, Sql } from '../postgres/postgres.ts';
 import { storableJson } from '../postgres/sql-parameters.ts';
+import { WAS_DISABLED } from './webhooks-postgres.ts';
 
 /** Deliveries that may wait for one receiver. With more, it is disabled: it can read what it missed from the event stream. */
 const MOST_WAITING = 10_000;
 
+/** The lock leaves out a subscription that is being removed: its deliveries could not be stored. */
 const MAKE = `
 with event as materialized (
   select * from jsonb_to_recordset($1::jsonb) as x (position bigint, id text, kind text, told numeric[], body text)),
@@ -17,7 +19,7 @@ made as (
   select w.id, e.id, e.position, e.kind, e.body, $2::timestamptz, $2::timestamptz
   from event e join webhook w on w.state = 'active' and w.since < e.position
     and (w.owner_id is null or w.owner_id = any (e.told)) and (w.kinds = '{}' or e.kind = any (w.kinds))
-  order by e.position
+  order by e.position for key share of w
   returning webhook_id)
 select distinct webhook_id from made`;
 
@@ -31,7 +33,7 @@ disabled as (
   update webhook w set state = 'disabled', reason = 'more than ${MOST_WAITING} deliveries were waiting'
   from full_ones f where w.id = f.id and w.state = 'active')
 update webhook_delivery d set state = 'dead', body = null, ended_at = $2,
-  message = coalesce(d.message, 'the webhook was disabled')
+  message = coalesce(d.message, '${WAS_DISABLED}')
 from full_ones f where d.webhook_id = f.id and d.state = 'queued'`;
 
 export class EventDeliveries {

@@ -15,7 +15,7 @@ import type { PostgresInstance } from '../postgres/postgres-instance.ts';
 import { storableText } from '../postgres/sql-parameters.ts';
 import type { EventDeliveries } from './event-deliveries.ts';
 import { WEBHOOK_CHANNEL } from './webhook-row.ts';
-import { END_WAITING } from './webhooks-postgres.ts';
+import { END_WAITING, WAS_DISABLED } from './webhooks-postgres.ts';
 
 /** Deliveries of one subscription that run at a time, over all processes. */
 const AT_ONCE = 4;
@@ -59,7 +59,8 @@ where number = any (array(select number from lost))`;
 
 /**
  * Walks the subscriptions that have queued deliveries in the index, and reads the first due ones of each that does not rest.
- * One whose last attempt failed has one delivery running at a time.
+ * One whose last attempt failed has one delivery running at a time. A delivery that came back, or was made, while its
+ * subscription was being disabled is dead like the others.
  */
 const CLAIM = `
 with recursive waiting (webhook_id, n) as (
@@ -68,6 +69,10 @@ with recursive waiting (webhook_id, n) as (
   select (select d.webhook_id from webhook_delivery d where d.state = 'queued' and d.webhook_id > w.webhook_id
     order by d.webhook_id limit 1), w.n + 1
   from waiting w where w.webhook_id is not null and w.n < ${SUBSCRIPTIONS}),
+late as (
+  update webhook_delivery d set state = 'dead', body = null, ended_at = $2, message = coalesce(d.message, '${WAS_DISABLED}')
+  from waiting w join webhook h on h.id = w.webhook_id
+  where h.state = 'disabled' and d.webhook_id = h.id and d.state = 'queued'),
 running as (select webhook_id, count(*) as deliveries from webhook_delivery where state = 'running' group by webhook_id),
 ready as (
   select h.id, coalesce(r.deliveries, 0) as running,

@@ -43,10 +43,13 @@ update webhook w set
 where w.id = $1 and ${seenBy('$2')}
 returning ${COLUMNS}`;
 
+/** Why its deliveries are dead. */
+export const WAS_DISABLED = 'the webhook was disabled';
+
 /** Of a subscription that was disabled. A delivery that runs ends by itself. */
 export const END_WAITING = `
 update webhook_delivery d set state = 'dead', body = null, ended_at = $2,
-  message = coalesce(d.message, 'the webhook was disabled')
+  message = coalesce(d.message, '${WAS_DISABLED}')
 where d.webhook_id = $1 and d.state = 'queued'`;
 
 const NOTIFY = `select pg_notify('${WEBHOOK_CHANNEL}', '')`;

@@ -54,7 +54,7 @@ async function setup() {
     events.copy(
       [
         {
-          ...{ kind, at: clock.now(), dataset: newDataset(), owner, detail: {}, source: `source ${sources++}` },
+          ...{ kind, at: clock.now(), dataset, owner, detail: {}, source: `source ${sources++}` },
           ...(addressee === undefined ? {} : { addressee }),
         },
       ],
@@ -198,6 +198,26 @@ t.test('a user who gave mails up and wants some again while one could not be sen
   await tell('installed', user);
   await after(1_000);
   t.strictSame(await after(2 * MINUTE), [`u${user}@site.example: Dataset is installed`]);
+});
+
+t.test('events of a user who gives mails up while they are collected are not kept', async (t) => {
+  const { want, tell, after, outbox } = await setup();
+  const [gone, other] = [await want('installed'), await want('installed')];
+  for (const user of [gone, other]) await tell('installed', user);
+  const [written, waits] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const removing = db.transaction(async (sql) => {
+    await sql.query('delete from event_mail where user_id = $1::numeric', [gone]);
+    written.resolve();
+    await waits.promise;
+  }, signal);
+  await written.promise;
+  const collecting = outbox.collect(new Date(Date.UTC(2026, 0, 1)), signal);
+  const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  while ((await db.query(waiting)).length === 0);
+  waits.resolve();
+  await removing;
+  await collecting;
+  t.strictSame(await after(60 * MINUTE), [`u${other}@site.example: Dataset is installed`]);
 });
 
 t.test('of two processes, one collects an event and one sends the mail', async (t) => {

@@ -1,6 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { PostgresDatasetEvents } from '../../../../engine/adapters/datasets/dataset-events-postgres.ts';
+import type { Sql } from '../../../../engine/adapters/postgres/postgres.ts';
 import { EventDeliveries } from '../../../../engine/adapters/webhooks/event-deliveries.ts';
 import { PostgresWebhookQueue } from '../../../../engine/adapters/webhooks/webhook-queue-postgres.ts';
 import { PostgresWebhooks } from '../../../../engine/adapters/webhooks/webhooks-postgres.ts';
@@ -78,6 +79,23 @@ async function setup(t: Test) {
       return { kind: 'retry', at, due, rest, status: 500, message: 'answered 500', countsAttempt: true };
     },
   };
+}
+
+/** What `work` gives when it begins while a change is written and not committed. */
+async function meanwhile<Result>(change: (sql: Sql) => Promise<void>, work: () => Promise<Result>): Promise<Result> {
+  const [written, waits] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const changing = db.transaction(async (sql) => {
+    await change(sql);
+    written.resolve();
+    await waits.promise;
+  }, signal);
+  await written.promise;
+  const working = work();
+  const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  while ((await db.query(waiting)).length === 0);
+  waits.resolve();
+  await changing;
+  return working;
 }
 
 const typesOf = (claims: readonly WebhookClaim[]): readonly unknown[] =>
@@ -247,6 +265,38 @@ t.test('a webhook that is disabled gets nothing, also not what happened meanwhil
   if (claims[0]) await end(claims[0], delivered());
   const off = { state: { is: 'disabled', reason: 'by its owner' } } as const;
   t.match(await webhooks.change(webhook.id, 'all', off, now(), signal), { state: 'disabled', reason: 'by its owner' });
+});
+
+t.test('a delivery that comes back after its webhook was disabled is dead', async (t) => {
+  const { create, tell, claim, end, now, states, one, other } = await setup(t);
+  const webhook = await create();
+  await tell('installed');
+  await tell('installed');
+  const [stopped] = await claim();
+  if (!stopped) throw new Error('nothing claimed');
+  const off = { state: { is: 'disabled', reason: 'by its owner' } } as const;
+  await webhooks.change(webhook.id, 'all', off, now(), signal);
+  await end(stopped, { kind: 'again' });
+  await one.die();
+  t.strictSame(await claim(9, other), []);
+  t.strictSame(await claim(9, other), []);
+  t.strictSame(await states(webhook), ['dead', 'dead']);
+});
+
+t.test('a webhook that is removed or disabled while deliveries are made gets none', async (t) => {
+  const { create, tell, claim, states } = await setup(t);
+  const [removed, disabled, sound] = [await create(), await create(), await create()];
+  const dataset = await tell('installed');
+  const claims = await meanwhile(
+    async (sql) => {
+      await sql.query('delete from webhook where id = $1', [removed.id]);
+      await sql.query("update webhook set state = 'disabled', reason = 'by its owner' where id = $1", [disabled.id]);
+    },
+    () => claim(),
+  );
+  t.strictSame(setsOf(claims), [dataset]);
+  t.strictSame(await claim(), []);
+  t.strictSame([await states(disabled), await states(sound)], [['dead'], ['running']]);
 });
 
 t.test('a webhook for which too much waits is disabled', async (t) => {
