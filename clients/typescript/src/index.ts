@@ -348,7 +348,7 @@ const frameOf = (text: string): Frame =>
   Object.fromEntries(
     text
       .split('\n')
-      .map((line) => /^(\w+): (.*)$/.exec(line) ?? [])
+      .map((line) => /^(\w+): (.*)$/s.exec(line) ?? [])
       .flatMap(([, name, value]) => (name === undefined ? [] : [[name, value]])),
   );
 

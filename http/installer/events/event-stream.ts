@@ -184,4 +184,8 @@ export class EventStream {
 }
 
 const frame = (id: number, event: string, data: object): string =>
-  `id: ${id}\nevent: ${event}\ndata: ${stringifyJson(data)}\n\n`;
+  `id: ${id}\nevent: ${event}\ndata: ${onOneLine(stringifyJson(data))}\n\n`;
+
+/** Some clients also end lines at other separators of Unicode, which JSON does not escape. */
+const onOneLine = (json: string): string =>
+  json.replaceAll(/[\u0085\u2028\u2029]/g, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);

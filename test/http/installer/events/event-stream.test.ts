@@ -72,6 +72,21 @@ t.test('sends what there was, then what comes, each once and in order', async (t
   t.same(sent, [2, 2]);
 });
 
+t.test('an event is one line also for clients that end lines at separators of Unicode', async (t) => {
+  const { events, open } = setup();
+  const messages = ['row 1\u2028row 2\u2029row 3\u0085'];
+  events.tell({ kind: 'failed', dataset: 'set' as DatasetId, owner: OWNER, detail: { messages } });
+  const { response } = open();
+  let text = '';
+  for await (const chunk of response.setEncoding('utf8')) {
+    text += chunk;
+    if (text.includes('}\n')) break;
+  }
+  t.notMatch(text, /[\u0085\u2028\u2029]/);
+  const [data] = /(?<=^data: ).*$/m.exec(text) ?? [];
+  t.match(JSON.parse(data ?? ''), { messages });
+});
+
 t.test('a stream that begins while events come misses none and gets none twice', async (t) => {
   const { clock, events, tell, open } = setup();
   const first = open();
