@@ -78,7 +78,7 @@ export async function backUpRunning(
   const heldMs = clock.now() - heldAt;
   const owner = await stat(join(dir.path, POSTGRES));
   await writer.addContent(`${POSTGRES}/backup_label`, label, clock.now(), owner);
-  await writer.addContent(CONTROL_FILE, await stableContent(join(dir.path, CONTROL_FILE)), clock.now(), owner);
+  await writer.addContent(CONTROL_FILE, await stableContent(join(dir.path, CONTROL_FILE), signal), clock.now(), owner);
   const wal = `${POSTGRES}/pg_wal`;
   for await (const { path, source } of walk(join(dir.path, wal), (path) => !isNeeded(path)))
     if (!(await writer.addPath(`${wal}/${path}`, source))) throw transient(`PostgreSQL has removed ${path} too early`);
@@ -153,8 +153,9 @@ export function linkTree(from: string, to: string): void {
 }
 
 /** PostgreSQL rewrites the file in place: read until two readings are the same. */
-async function stableContent(file: string): Promise<Buffer> {
+export async function stableContent(file: string, signal: AbortSignal): Promise<Buffer> {
   for (let before = await readFile(file); ; ) {
+    signal.throwIfAborted();
     const now = await readFile(file);
     if (now.equals(before)) return now;
     before = now;

@@ -113,20 +113,48 @@ export function demandServed(file: string, head: BackupHead): asserts head is Se
   throw rejected(`${file} is a backup of 'longshore up' (${head.dataDirectory}); restore it without --config`);
 }
 
-export function endOf(text: string): BackupEnd {
-  return parsed(text) as BackupEnd;
+/** Throws `rejected` for anything else than what a backup ends with. */
+export function checkEnd(file: string, text: string): BackupEnd {
+  const end = parsed(text);
+  if (!isEnd(end)) throw rejected(`${file} is damaged: ${INSTANT} does not say when it was made`);
+  return end;
 }
 
-const isHead = (value: unknown): value is BackupHead =>
-  isObject(value) &&
-  'format' in value &&
-  typeof value.format === 'number' &&
-  'version' in value &&
-  'migrations' in value &&
-  isObject(value.migrations) &&
-  ('dataDirectory' in value
-    ? typeof value.dataDirectory === 'string'
-    : 'databases' in value && Array.isArray(value.databases) && 'folders' in value && Array.isArray(value.folders));
+type Check = (value: unknown) => boolean;
+
+const isText: Check = (value) => typeof value === 'string';
+const isNumber: Check = (value) => typeof value === 'number';
+const isList =
+  (isItem: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(isItem);
+const hasAll =
+  (members: Readonly<Record<string, Check>>): Check =>
+  (value) =>
+    isObject(value) && Object.entries(members).every(([name, isSound]) => isSound(value[name]));
+
+const isCommon = hasAll({
+  ...{ format: isNumber, version: isText },
+  migrations: (value) => isObject(value) && Object.values(value).every(isNumber),
+});
+const isDataDir = hasAll({
+  dataDirectory: isText,
+  postgres: (value) => value === undefined || isNumber(value),
+});
+const isServed = hasAll({
+  configuration: isText,
+  databases: isList(
+    hasAll({
+      ...{ folder: isText, server: isNumber, dumpedBy: isNumber },
+      uses: isList(hasAll({ name: isText, schema: isText })),
+    }),
+  ),
+  folders: isList(hasAll({ folder: isText, path: isText, keys: isList(isText) })),
+});
+
+const isHead = (value: unknown): value is BackupHead => isCommon(value) && (isDataDir(value) || isServed(value));
+const isEnd = (value: unknown): value is BackupEnd => hasAll({ instant: isTime, notIncluded: isList(isText) })(value);
+const isTime: Check = (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value));
 
 function parsed(text: string): unknown {
   try {

@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { decodeUtf8 } from '../../../engine/model/utf8.ts';
 import { codeOf, rejected } from '../../../engine/runtime/failure.ts';
 import type { BackupEntry } from './backup-entry.ts';
-import { type BackupEnd, type BackupHead, checkHead, endOf, HEAD, INSTANT } from './backup-head.ts';
+import { type BackupEnd, type BackupHead, checkEnd, checkHead, HEAD, INSTANT } from './backup-head.ts';
 import { type BackupSink, type ReadBackup, readBackup, readFirst } from './backup-reader.ts';
 import { walk } from './folder-walk.ts';
 
@@ -35,7 +35,7 @@ export async function check(file: string, sink: Reading, signal: AbortSignal): P
   const read = await readBackup(file, sink, signal);
   await sink.finish();
   if (!sink.head || !sink.endText) throw rejected(`${file} is not a whole backup of Longshore`);
-  return { ...read, head: sink.head, end: endOf(sink.endText) };
+  return { ...read, head: sink.head, end: checkEnd(file, sink.endText) };
 }
 
 /** Reads what a backup says of itself. */
