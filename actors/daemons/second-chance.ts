@@ -45,8 +45,7 @@ export class SecondChance implements SecondChances {
 
   constructor(ports: SecondChancePorts) {
     this.#ports = ports;
-    const services = SERVICE_LANES.flatMap((lane) => ports.services?.[lane] ?? []);
-    this.#lists = new ProblemLists([ports.problems, ...services], ports.clock);
+    this.#lists = new ProblemLists({ datasets: ports.problems, ...ports.services }, ports.clock);
   }
 
   page: SecondChances['page'] = (...args) => this.#lists.page(...args);

@@ -25,6 +25,10 @@ export type ServiceLane = (typeof SERVICE_LANES)[number];
 export const PROBLEM_LANES = [...LANES, ...SERVICE_LANES] as const;
 export type ProblemLane = (typeof PROBLEM_LANES)[number];
 
+/** The lists in the order in which they follow one another. A process has those of its services. */
+export const PROBLEM_LISTS = ['datasets', ...SERVICE_LANES] as const;
+export type ProblemListName = (typeof PROBLEM_LISTS)[number];
+
 /** Names a problem of a dataset for as long as it lasts. Printed as `lane:dataset`, or `lane:dataset:target`. */
 export interface ProblemKey {
   readonly lane: LaneName;
@@ -72,8 +76,8 @@ export interface ProblemFilter {
  * time of its first page.
  */
 export interface ProblemPlace {
-  /** Index of the list, where several follow one another; absent = the first. */
-  readonly list?: number;
+  /** Where several lists follow one another: in which one. Absent = the first. */
+  readonly list?: ProblemListName;
   readonly until: string;
   readonly since: string;
   readonly id: string;

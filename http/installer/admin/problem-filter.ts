@@ -5,6 +5,7 @@ import { type DataTypes, typeKey } from '../../../engine/model/data-types.ts';
 import { parseDatasetId, parseUserId } from '../../../engine/model/ids.ts';
 import {
   PROBLEM_LANES,
+  PROBLEM_LISTS,
   PROBLEM_STATES,
   type ProblemFilter,
   type ProblemPlace,
@@ -115,13 +116,14 @@ function keyOf(type: string): string {
 
 // The place where a page ends, as an opaque text for clients.
 
-export const cursorOf = ({ list = 0, until, since, id }: ProblemPlace): string =>
+export const cursorOf = ({ list = PROBLEM_LISTS[0], until, since, id }: ProblemPlace): string =>
   Buffer.from([list, until, since, id].join(' ')).toString('base64url');
 
 /** Undefined when the text is no cursor. */
 export function placeOf(cursor: string): ProblemPlace | undefined {
-  const [, list, until, since, id] =
-    /^(\d) (\d{1,16}) (\d{1,16}) ([\w:.-]*)$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
-  if (until === undefined || since === undefined || id === undefined) return undefined;
-  return { list: Number(list), until, since, id };
+  const [, name, until, since, id] =
+    /^([a-z]+) (\d{1,16}) (\d{1,16}) ([\w:.-]*)$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  const list = PROBLEM_LISTS.find((one) => one === name);
+  if (!list || until === undefined || since === undefined || id === undefined) return undefined;
+  return { list, until, since, id };
 }

@@ -112,7 +112,7 @@ t.test('a mail that was given up is due at once with all its attempts, or is rem
 t.test('the lists of several services follow one another as one list', async (t) => {
   const first = await reports(t, ['one', 'two']);
   const second = await mails(t, ['three', 'four', 'one']);
-  const lists = new ProblemLists([first.problems, second.problems], systemClock);
+  const lists = new ProblemLists({ report: first.problems, mail: second.problems }, systemClock);
   const all = await ids(lists);
   t.strictSame(all, [`report:${jobId(1)}`, `report:${jobId(2)}`, 'mail:1', 'mail:2', 'mail:3']);
   for (const limit of [1, 2, 3, 4]) {
@@ -126,6 +126,12 @@ t.test('the lists of several services follow one another as one list', async (t)
     } while (after);
     t.strictSame(seen, all, `in pages of ${limit}`);
   }
+  // A process without report jobs, and one without dataset access.
+  const { next } = await lists.page({}, { limit: 3 }, signal);
+  const pageOf = async (others: ProblemLists) =>
+    (await others.page({}, { limit: 9, ...(next ? { after: next } : {}) }, signal)).problems.map(({ id }) => id);
+  t.strictSame(await pageOf(new ProblemLists({ mail: second.problems }, systemClock)), ['mail:2', 'mail:3']);
+  t.strictSame(await pageOf(new ProblemLists({ report: first.problems }, systemClock)), []);
   t.strictSame(
     await lists.counts({}, signal),
     new Map([
