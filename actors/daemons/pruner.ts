@@ -119,10 +119,14 @@ export class Pruner {
     for (const dataset of page) found.push(await this.#decide(dataset, draft, away, signal));
     // One statement for all, because each commit costs a write to disk.
     const due = page.flatMap(({ state, dataset }, i) => (state === 'deleted' && found[i] === 'prune' ? [dataset] : []));
-    const kept = new Set(due);
-    if (due.length > 0) for (const dataset of await this.#ports.index.beginPruning(due, signal)) kept.delete(dataset);
+    const begun = due.length > 0 ? await this.#ports.index.beginPruning(due, signal) : new Map<DatasetId, never>();
+    const kept = new Map<DatasetId, Decision>();
+    for (const dataset of due) {
+      const result = begun.get(dataset);
+      if (result !== 'begun') kept.set(dataset, result ?? 'undeleted');
+    }
     for (const [i, dataset] of page.entries()) {
-      const decision = kept.has(dataset.dataset) ? 'undeleted' : found[i];
+      const decision = kept.get(dataset.dataset) ?? found[i];
       if (decision === undefined) continue;
       if (decision !== 'prune' && decision !== 'trim') {
         draft.skipped = { ...draft.skipped, [decision]: (draft.skipped[decision] ?? 0) + 1 };

@@ -191,7 +191,10 @@ export interface DatasetIndex extends StoreOrdered<IndexedDataset> {
   ): Promise<readonly RetiredDataset[]>;
   /**
    * Moves datasets from `deleted` to `pruning`, the point of no return: from here on a deletion can no longer be undone. Skips
-   * those that are not `deleted`, and those whose row an edit has locked. Returns those that were moved, in any order.
+   * those that are not `deleted`, which are not in the result, and those whose row is locked, by an edit or by another job.
    */
-  beginPruning(datasets: readonly DatasetId[], signal: AbortSignal): Promise<readonly DatasetId[]>;
+  beginPruning(
+    datasets: readonly DatasetId[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<DatasetId, 'begun' | 'locked'>>;
 }

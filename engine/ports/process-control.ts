@@ -65,6 +65,8 @@ export const PRUNER_SKIPS = [
   'target-away',
   'not-uninstalled',
   'undeleted',
+  /** Something changes it at the moment; the next run looks again. */
+  'locked',
   /** Superseded, and already trimmed. */
   'trimmed-before',
 ] as const;

@@ -188,12 +188,16 @@ export function datasetIndexConformance(t: Test, setup: (t: Test) => Promise<Dat
     for (const state of DATASET_STATES) {
       const { owner, dataset } = newAddress();
       await add({ owner, dataset }, {}, { set: 'state', state });
-      t.same(await index.beginPruning([dataset], signal), state === 'deleted' ? [dataset] : [], state);
+      t.same(
+        await index.beginPruning([dataset], signal),
+        new Map(state === 'deleted' ? [[dataset, 'begun']] : []),
+        state,
+      );
       t.equal(await stateOf(dataset), state === 'deleted' ? 'pruning' : state);
-      t.same(await index.beginPruning([dataset], signal), []);
+      t.same(await index.beginPruning([dataset], signal), new Map());
     }
-    t.same(await index.beginPruning([newAddress().dataset], signal), []);
-    t.same(await index.beginPruning([], signal), []);
+    t.same(await index.beginPruning([newAddress().dataset], signal), new Map());
+    t.same(await index.beginPruning([], signal), new Map());
   });
 
   t.test('of several datasets, pruning begins for those that are deleted', async (t) => {
@@ -203,7 +207,7 @@ export function datasetIndexConformance(t: Test, setup: (t: Test) => Promise<Dat
     for (const { state, ...at } of [...all, other]) await add(at, {}, { set: 'state', state });
     const asked = [...all, other].map(({ dataset }) => dataset);
     const deleted = [...all, other].flatMap(({ state, dataset }) => (state === 'deleted' ? [dataset] : []));
-    t.same([...(await index.beginPruning(asked, signal))].sort(), deleted.sort());
+    t.same([...(await index.beginPruning(asked, signal)).keys()].sort(), deleted.sort());
   });
 
   t.test('an aborted signal begins no pruning', async (t) => {

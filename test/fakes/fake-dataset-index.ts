@@ -48,12 +48,15 @@ export class FakeDatasetIndex implements DatasetIndex {
 
   beginPruning: DatasetIndex['beginPruning'] = async (datasets, signal) => {
     signal.throwIfAborted();
-    return datasets.filter((dataset) => {
+    const results = new Map<DatasetId, 'begun' | 'locked'>();
+    for (const dataset of datasets) {
       const known = this.#catalog.datasets.get(dataset);
-      if (known?.state !== 'deleted' || this.#isLocked(dataset)) return false;
-      this.#catalog.datasets.set(dataset, { ...known, state: 'pruning' });
-      return true;
-    });
+      if (known?.state !== 'deleted') continue;
+      const isLocked = this.#isLocked(dataset);
+      if (!isLocked) this.#catalog.datasets.set(dataset, { ...known, state: 'pruning' });
+      results.set(dataset, isLocked ? 'locked' : 'begun');
+    }
+    return results;
   };
 }
 

@@ -2492,6 +2492,7 @@ export interface components {
                 "target-away"?: number;
                 "not-uninstalled"?: number;
                 undeleted?: number;
+                locked?: number;
                 "trimmed-before"?: number;
             };
             /** @description Datasets that could not be processed */

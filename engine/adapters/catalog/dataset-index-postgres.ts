@@ -42,9 +42,13 @@ const RETIRED = `
 const BEGIN_PRUNING = `
   with due as materialized (
     select dataset_id from dataset where dataset_id = any($1::text[]) and state = 'deleted'
-    order by dataset_id for update skip locked)
-  update dataset d set state = 'pruning', row_version = row_version + 1 from due
-  where d.dataset_id = due.dataset_id returning d.dataset_id`;
+    order by dataset_id for update skip locked),
+  begun as (
+    update dataset d set state = 'pruning', row_version = row_version + 1 from due
+    where d.dataset_id = due.dataset_id returning d.dataset_id)
+  select d.dataset_id, b.dataset_id is not null as begun
+  from dataset d left join begun b on b.dataset_id = d.dataset_id
+  where d.dataset_id = any($1::text[]) and d.state = 'deleted'`;
 
 interface PageRow {
   readonly dataset_id: DatasetId;
@@ -115,14 +119,17 @@ export class PostgresDatasetIndex implements DatasetIndex {
     }));
   }
 
-  async beginPruning(datasets: readonly DatasetId[], signal: AbortSignal): Promise<readonly DatasetId[]> {
+  async beginPruning(
+    datasets: readonly DatasetId[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<DatasetId, 'begun' | 'locked'>> {
     signal.throwIfAborted();
-    const rows = await this.#db.query<{ dataset_id: DatasetId }>(
+    const rows = await this.#db.query<{ dataset_id: DatasetId; begun: boolean }>(
       BEGIN_PRUNING,
       [datasets],
       'dataset-index-begin-pruning',
     );
-    return rows.map((row) => row.dataset_id);
+    return new Map(rows.map((row) => [row.dataset_id, row.begun ? 'begun' : 'locked']));
   }
 }
 

@@ -43,7 +43,12 @@ async function setup(t: Test, reconciler: Partial<DaemonSettings['reconciler']> 
   const absent = indexOf(Array.from({ length: known }, (_, i) => indexedOf(addressOf(1, `d${10 + i}`))));
   const daemons: Daemons = new Daemons({
     store,
-    index: { page: absent.page, forgotten: async () => [], retired: async () => [], beginPruning: async () => [] },
+    index: {
+      page: absent.page,
+      forgotten: async () => [],
+      retired: async () => [],
+      beginPruning: async () => new Map(),
+    },
     slimPasses: new FakeSlimPasses(),
     targetIndexes: new Map(),
     targets: new Map(),
@@ -237,7 +242,7 @@ async function setupSlim(t: Test, random: () => number) {
     const daemons = new Daemons({
       ...site.ports,
       ...{ log, random, metrics: new Metrics(), targets: new Map() },
-      index: { ...site.ports.index, retired: async () => [], beginPruning: async () => [] },
+      index: { ...site.ports.index, retired: async () => [], beginPruning: async () => new Map() },
       settings: {
         pruner: { retentionWindowMs: 24 * HOUR_MS, pruneIntervalMs: 1_000 * HOUR_MS },
         reconciler: { ...RECONCILER, ...reconciler },

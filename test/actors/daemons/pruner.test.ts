@@ -148,6 +148,18 @@ t.test('an undelete that comes first wins', async (t) => {
   t.strictSame(site.world.jobRows(), []);
 });
 
+t.test('a dataset that is being changed is left for the next run', async (t) => {
+  const site = new Site(t);
+  const at = await site.outdated();
+  const begin = site.index.beginPruning;
+  site.index.beginPruning = async (datasets) => new Map(datasets.map((dataset) => [dataset, 'locked']));
+  t.strictSame(await site.run(), { ...NOTHING, skipped: { locked: 1 } });
+  t.strictSame(site.world.jobRows(), []);
+  t.equal(site.state(at), 'deleted');
+  site.index.beginPruning = begin;
+  t.strictSame(await site.run(), { ...NOTHING, pruned: 1 });
+});
+
 t.test('a removal whose job was lost is asked for again', async (t) => {
   const site = new Site(t);
   const at = await site.outdated();

@@ -784,6 +784,7 @@ Skipped2 = TypedDict(
         'target-away': NotRequired[int],
         'not-uninstalled': NotRequired[int],
         'undeleted': NotRequired[int],
+        'locked': NotRequired[int],
         'trimmed-before': NotRequired[int],
     },
 )

@@ -54,10 +54,27 @@ t.test('fake', async (t) => {
 
 t.test('the row version grows when pruning begins', async (t) => {
   const { dataset } = await fill(t, 1, 'deleted').then(([at]) => at as DatasetAddress);
-  t.same(await index.beginPruning([dataset], signal), [dataset]);
+  t.same(await index.beginPruning([dataset], signal), new Map([[dataset, 'begun']]));
   t.same(await db.query('select state, row_version from dataset where dataset_id = $1', [dataset]), [
     { state: 'pruning', row_version: 2 },
   ]);
+});
+
+t.test('pruning does not begin for a dataset that somebody changes, and others do not wait for it', async (t) => {
+  const [changed, other] = (await fill(t, 2, 'deleted')).map(({ dataset }) => dataset);
+  if (!changed || !other) throw new Error('not made');
+  await db.transaction(async (sql) => {
+    await sql.query('select from dataset where dataset_id = $1 for update', [changed]);
+    const begun = await index.beginPruning([changed, other], signal);
+    t.same(
+      begun,
+      new Map([
+        [changed, 'locked'],
+        [other, 'begun'],
+      ]),
+    );
+  }, signal);
+  t.same(await index.beginPruning([changed], signal), new Map([[changed, 'begun']]));
 });
 
 t.test('a dataset may have any number of targets', async (t) => {
