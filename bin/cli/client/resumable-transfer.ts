@@ -1,10 +1,10 @@
 // Sends large files as resumable uploads (tus). If a command was killed, the next one continues with what the server already has.
 // Which upload belongs to a file is remembered below `$XDG_STATE_HOME/longshore/uploads`, by server, caller, path, size and time
-// of the last change. Connections that break are retried; each success resets the delays and the attempts.
+// of the last change. What no command has used for 30 days is forgotten. Connections that break are retried; each success resets the delays and the attempts.
 
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, realpath, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Response } from 'undici';
@@ -46,6 +46,8 @@ const TUS = { 'tus-resumable': '1.0.0' } as const;
 const READ_BYTES = 256 * 1024;
 /** A connection that takes no bytes for so long is given up. */
 const STALLED_MS = 60_000;
+/** Servers keep an upload for a day, unless they are configured otherwise. */
+const REMEMBERED_MS = 30 * 24 * 3_600_000;
 
 interface Sending {
   readonly file: string;
@@ -65,6 +67,7 @@ export class ResumableTransfer {
   /** Returns the ids of the finished uploads, in the order of the files; undefined when the server has no resumable uploads. */
   async send(files: readonly string[], signal: AbortSignal): Promise<readonly string[] | undefined> {
     await mkdir(this.#options.stateDir, { recursive: true, mode: 0o700 });
+    await this.#forgetOld();
     const ids: string[] = [];
     for (const file of files) {
       const sending = await this.#describe(file);
@@ -83,6 +86,17 @@ export class ResumableTransfer {
     return response;
   }
 
+  /** Of files that were changed, or are sent no more. */
+  async #forgetOld(): Promise<void> {
+    const { stateDir, clock } = this.#options;
+    for (const name of await readdir(stateDir)) {
+      const stateFile = join(stateDir, name);
+      // Another command may forget it at the same time.
+      const used = (await stat(stateFile).catch(() => undefined))?.mtimeMs;
+      if (used !== undefined && clock.now() - used > REMEMBERED_MS) await rm(stateFile, { force: true });
+    }
+  }
+
   async #describe(file: string): Promise<Sending> {
     const { size, mtimeMs } = await stat(file);
     const identity = JSON.stringify([this.#options.account, await realpath(file), size, mtimeMs]);
@@ -93,7 +107,7 @@ export class ResumableTransfer {
   async #sendFile(sending: Sending, signal: AbortSignal): Promise<string | undefined> {
     const { clock, sent } = this.#options;
     const backoff = new Backoff(DELAYS.batch);
-    let id = await rememberedIn(sending.stateFile);
+    let id = await rememberedIn(sending.stateFile, clock);
     let counted = 0;
     let key = randomUUID();
     for (;;) {
@@ -238,10 +252,13 @@ class Watch implements Disposable {
   }
 }
 
-async function rememberedIn(stateFile: string): Promise<string | undefined> {
+async function rememberedIn(stateFile: string, clock: Clock): Promise<string | undefined> {
   try {
     const state = parseJson(decodeUtf8(await readFile(stateFile)) ?? '');
-    return isObject(state) && /^[0-9a-f]{32}$/.test(String(state.id)) ? String(state.id) : undefined;
+    if (!isObject(state) || !/^[0-9a-f]{32}$/.test(String(state.id))) return undefined;
+    const used = new Date(clock.now());
+    await utimes(stateFile, used, used);
+    return String(state.id);
   } catch {
     return undefined;
   }

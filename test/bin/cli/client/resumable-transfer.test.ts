@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Response } from 'undici';
@@ -9,6 +9,7 @@ import { systemClock } from '../../../../engine/runtime/time.ts';
 
 const signal = new AbortController().signal;
 const ID = '0123456789abcdef0123456789abcdef';
+const DAY_MS = 24 * 3_600_000;
 const OTHER = 'fedcba9876543210fedcba9876543210';
 
 /** A server with one upload, which fails as it is told. */
@@ -44,7 +45,8 @@ async function setup(t: Test, content = '0123456789') {
     return new Response(null, { status: 204 });
   };
   let sent = 0;
-  const clock = { ...systemClock, sleep: async () => undefined };
+  let laterMs = 0;
+  const clock = { ...systemClock, sleep: async () => undefined, now: () => systemClock.now() + laterMs };
   const transfer = () =>
     new ResumableTransfer({
       ...{ call, account: 'server user', stateDir: join(folder, 'state'), clock },
@@ -53,7 +55,11 @@ async function setup(t: Test, content = '0123456789') {
       },
     });
   const file = join(folder, 'genes.txt');
-  return { server, transfer, file, sent: () => sent };
+  const pass = (ms: number): void => {
+    laterMs += ms;
+  };
+  const remembered = () => readdir(join(folder, 'state'));
+  return { server, transfer, file, sent: () => sent, pass, remembered };
 }
 
 t.test('a file is sent once, and the progress is that of its bytes', async (t) => {
@@ -98,6 +104,23 @@ t.test('a file that has changed, or that the server has forgotten, is sent anew'
   server.calls = [];
   await transfer().send([file], signal);
   t.strictSame([server.received, server.calls], ['other', ['POST', 'PATCH']]);
+});
+
+t.test('an upload that no command has used for a month is forgotten', async (t) => {
+  const { server, transfer, file, pass, remembered } = await setup(t);
+  await transfer().send([file], signal);
+  const [first] = await remembered();
+  pass(29 * DAY_MS);
+  await transfer().send([file], signal);
+  pass(29 * DAY_MS);
+  await transfer().send([file], signal);
+  t.strictSame(server.calls, ['POST', 'PATCH', 'HEAD', 'HEAD'], 'each command uses it');
+  t.strictSame(await remembered(), [first]);
+  await writeFile(file, 'other');
+  pass(31 * DAY_MS);
+  await transfer().send([file], signal);
+  t.equal((await remembered()).length, 1);
+  t.notSame(await remembered(), [first]);
 });
 
 t.test('a server without resumable uploads is told from one that refuses', async (t) => {
