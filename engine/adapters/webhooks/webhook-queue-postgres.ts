@@ -121,6 +121,7 @@ export class PostgresWebhookQueue implements WebhookQueue {
   readonly #instance: Pick<PostgresInstance, 'id' | 'connected' | 'listen'>;
   readonly #events: EventDeliveries;
   readonly #leaseMs: number;
+  #wake: () => void = () => undefined;
 
   /** @param leaseMs longer than a delivery may wait in memory and be sent; after that, it is sent again */
   constructor(
@@ -143,7 +144,7 @@ export class PostgresWebhookQueue implements WebhookQueue {
     // Without our session lock, others would consider the deliveries abandoned as soon as we claimed them.
     const claims = limit > 0 && this.#instance.connected;
     const fresh = claims ? await this.#events.read(now, signal) : undefined;
-    return this.#db.transaction(async (sql) => {
+    const claimed = await this.#db.transaction(async (sql) => {
       await sql.query(LOCK);
       await this.#write(sql, done, now);
       if (!claims) return [];
@@ -152,9 +153,13 @@ export class PostgresWebhookQueue implements WebhookQueue {
       const rows = await sql.query<ClaimRow>(CLAIM, [...[this.#instance.id, now, limit, withheld, this.#leaseMs]]);
       return rows.map((row) => claimOf(row, now));
     }, signal);
+    // More events are read at once, also if these concerned nobody and there is nothing to wait for.
+    if (fresh?.more) this.#wake();
+    return claimed;
   }
 
   watch(wake: () => void): () => void {
+    this.#wake = wake;
     return this.#instance.listen(WEBHOOK_CHANNEL, wake);
   }
 

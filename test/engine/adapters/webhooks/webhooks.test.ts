@@ -148,6 +148,22 @@ t.test('a webhook that is created when nobody has read events for long gets what
   t.strictSame(setsOf(await claim()), [dataset]);
 });
 
+t.test('events that concern no webhook do not hold up those behind them', async (t) => {
+  const { create, tell, queue, now, pass } = await setup(t);
+  await create();
+  await db.query(
+    `insert into dataset_event (kind, dataset_id, owner_id) select 'installed', 'other', 1 from generate_series(1, 1000)`,
+  );
+  const dataset = await tell('installed');
+  let woken = 0;
+  queue.watch(() => void woken++);
+  const claims: WebhookClaim[] = [];
+  pass(1_000);
+  for (let calls = 0; calls <= woken; calls++)
+    claims.push(...(await queue.completeAndFetch([], { limit: 9 }, now(), signal)));
+  t.strictSame([setsOf(claims), woken], [[dataset], 2]);
+});
+
 t.test('of many processes that read the same events, each event is delivered once', async (t) => {
   const { create, tell, claim, other, states } = await setup(t);
   const webhook = await create();
