@@ -1,8 +1,9 @@
-// The text of a mail about events of datasets. Names and messages are those of users and plugins: they are escaped in HTML, and
+// The texts of mails about events of datasets, and about webhooks that were disabled. Names and messages are those of users and plugins: they are escaped in HTML, and
 // truncated.
 
 import mustache from 'mustache';
 import type { ToldEvent } from '../../engine/model/event-mail.ts';
+import type { DueWebhookNotice } from '../../engine/ports/webhooks.ts';
 
 export interface EventMailWords {
   readonly subject: string;
@@ -43,6 +44,21 @@ end them.</p>
 </body></html>
 `;
 
+const WEBHOOK_TEXT = `Your webhook to {{receiver}} was disabled:
+{{reason}}
+
+Messages that waited for it are not sent. PATCH /webhooks/{{webhook}} with {"state": "active"} activates it. It then gets what
+happens from then on; GET /events tells what it has missed.
+`;
+
+const WEBHOOK_HTML = `<!doctype html>
+<html><body>
+<p>Your webhook to {{receiver}} was disabled:<br>{{reason}}</p>
+<p>Messages that waited for it are not sent. PATCH /webhooks/{{webhook}} with {"state": "active"} activates it. It then gets
+what happens from then on; GET /events tells what it has missed.</p>
+</body></html>
+`;
+
 /** @param total all events, of which these are the first */
 export function eventMailWords(events: readonly ToldEvent[], total: number): EventMailWords {
   const [first] = events;
@@ -59,6 +75,26 @@ export function eventMailWords(events: readonly ToldEvent[], total: number): Eve
     subject: total === 1 && first ? whatOf(first) : `${total} events of your datasets`,
     text: mustache.render(TEXT, view, undefined, { escape: (value: unknown) => String(value) }),
     html: mustache.render(HTML, view),
+  };
+}
+
+/** To the owner of a webhook that was disabled. */
+export function webhookMailWords({
+  webhook,
+  url,
+  reason,
+}: Pick<DueWebhookNotice, 'webhook' | 'url' | 'reason'>): EventMailWords {
+  const { origin, pathname } = new URL(url);
+  const view = {
+    webhook,
+    // Without its query, which may be secret.
+    receiver: oneLine(origin + pathname, LONGEST_MESSAGE),
+    reason: oneLine(reason, LONGEST_MESSAGE),
+  };
+  return {
+    subject: 'Your webhook was disabled',
+    text: mustache.render(WEBHOOK_TEXT, view, undefined, { escape: (value: unknown) => String(value) }),
+    html: mustache.render(WEBHOOK_HTML, view),
   };
 }
 

@@ -189,6 +189,30 @@ export interface WebhookQueue {
   watch(wake: () => void): () => void;
 }
 
+export interface DueWebhookNotice {
+  readonly webhook: WebhookId;
+  readonly owner: UserId;
+  readonly url: string;
+  /** Why it was disabled. */
+  readonly reason: string;
+  /** Position of the last event before it was active: another one each time it is activated. */
+  readonly since: number;
+  /** Attempts, including this one. */
+  readonly attempts: number;
+}
+
+type NoticeName = Pick<DueWebhookNotice, 'webhook' | 'since'>;
+
+/** Tells the owners of webhooks that were disabled, unless they did that themselves. Each time once. */
+export interface WebhookNotices {
+  /** The notice that has been due longest; nobody else gets it until `until`, when it is due again. */
+  claim(now: Date, until: Date, signal: AbortSignal): Promise<DueWebhookNotice | undefined>;
+  /** It was sent, or is given up. */
+  done(notice: NoticeName, signal: AbortSignal): Promise<void>;
+  /** Schedules the next attempt. An attempt that does not count is subtracted again. */
+  postpone(notice: NoticeName, due: Date, counted: boolean, signal: AbortSignal): Promise<void>;
+}
+
 export type PostResult =
   | { readonly kind: 'answered'; readonly status: number }
   /** Nothing was sent, or no answer came. The message is for the owner of the subscription. */

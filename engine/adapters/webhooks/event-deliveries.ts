@@ -30,7 +30,8 @@ with full_ones as materialized (
       select from webhook_delivery d where d.webhook_id = w.id and d.state = 'queued' limit ${MOST_WAITING + 1}) q)
   order by w.id for update),
 disabled as (
-  update webhook w set state = 'disabled', reason = 'more than ${MOST_WAITING} deliveries were waiting'
+  update webhook w set state = 'disabled', reason = 'more than ${MOST_WAITING} deliveries were waiting',
+    mail_due = case when w.owner_id is not null then $2::timestamptz end
   from full_ones f where w.id = f.id and w.state = 'active')
 update webhook_delivery d set state = 'dead', body = null, ended_at = $2,
   message = coalesce(d.message, '${WAS_DISABLED}')

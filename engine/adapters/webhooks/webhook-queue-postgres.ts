@@ -45,7 +45,8 @@ where id = $1 returning state`;
 const NOTE_FAILED = `
 update webhook set failures = failures + 1, failing_since = coalesce(failing_since, $2), rest_until = $5,
   last_at = $2, last_delivered = false, last_status = $3, last_message = $4,
-  state = case when $6::text is null then state else 'disabled' end, reason = coalesce(reason, $6)
+  state = case when $6::text is null then state else 'disabled' end, reason = coalesce(reason, $6),
+  mail_due = case when $6 is not null and state = 'active' and owner_id is not null then $2 else mail_due end
 where id = $1 returning state`;
 
 /** Frees deliveries whose holder is gone or let the lease expire. */

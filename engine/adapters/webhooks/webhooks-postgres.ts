@@ -37,6 +37,7 @@ update webhook w set
   failures = case when $5 = 'active' or $3 is not null then 0 else w.failures end,
   failing_since = case when $5 = 'active' or $3 is not null then null else w.failing_since end,
   rest_until = case when $5 = 'active' or $3 is not null then null else w.rest_until end,
+  mail_due = case when $5 = 'active' then null else w.mail_due end,
   previous_secret = case when $8::text is null then w.previous_secret else w.secret end,
   previous_until = case when $8::text is null then w.previous_until else $9::timestamptz end,
   secret = coalesce($8, w.secret)

@@ -5,6 +5,7 @@ import { type EventMailOptions, eventMailMetrics, sendDueEventMails } from '../.
 import { PostgresCatalog } from '../../../engine/adapters/catalog/catalog-postgres.ts';
 import { PostgresDatasetEvents } from '../../../engine/adapters/datasets/dataset-events-postgres.ts';
 import { PostgresEventMails } from '../../../engine/adapters/mail/event-mails-postgres.ts';
+import { PostgresWebhookNotices } from '../../../engine/adapters/webhooks/webhook-notices-postgres.ts';
 import type { DatasetEventKind } from '../../../engine/model/dataset-event.ts';
 import type { MailedKind } from '../../../engine/model/event-mail.ts';
 import type { UserId } from '../../../engine/model/ids.ts';
@@ -24,13 +25,14 @@ const RETRY = { attempts: 2, baseMs: 5 * MINUTE, maxMs: 60 * MINUTE };
 let sources = 0;
 
 async function setup() {
-  await db.query('truncate event_mail cascade');
+  await db.query('truncate event_mail, webhook cascade');
   const clock = new VirtualClock();
   const mailer = new FakeMailer();
   const metrics = new Metrics();
   const outbox = new PostgresEventMails(db, events);
   const nameless = new Set<UserId>();
   const options: EventMailOptions = {
+    notices: new PostgresWebhookNotices(db),
     ...{ outbox, mailer, clock, metrics, retry: RETRY, log: silentLogger(), random: () => 0 },
     ...{ from: 'service@site.example', replyTo: undefined, counts: eventMailMetrics(metrics) },
     accounts: {
@@ -218,6 +220,29 @@ t.test('events of a user who gives mails up while they are collected are not kep
   await removing;
   await collecting;
   t.strictSame(await after(60 * MINUTE), [`u${other}@site.example: Dataset is installed`]);
+});
+
+t.test('the owner of a webhook that was disabled is told, once, whatever mails the owner wants', async (t) => {
+  const { after, mailer } = await setup();
+  const owner = newUser();
+  await db.query(
+    `insert into webhook (id, owner_id, url, kinds, secret, state, reason, since, created, mail_due)
+     values ('wh_1', $1::numeric, 'https://a.example/hook?key=abc', '{}', 'whsec_', 'disabled', 'answered <500>', 7, now(),
+       '2026-01-01')`,
+    [owner],
+  );
+  mailer.away = true;
+  t.strictSame(await after(1_000), []);
+  mailer.away = false;
+  mailer.failures.push(transient('busy'));
+  t.strictSame(await after(20 * MINUTE), []);
+  t.strictSame(await after(20 * MINUTE), [`u${owner}@site.example: Your webhook was disabled`]);
+  const [mail] = mailer.taken;
+  t.equal(mail?.messageId, '<wh_1-7@site.example>');
+  t.match(mail?.text, 'Your webhook to https://a.example/hook was disabled:\nanswered <500>\n');
+  t.match(mail?.html, 'answered &lt;500&gt;');
+  t.notMatch(`${mail?.text}${mail?.html}`, /abc|whsec/);
+  t.strictSame(await after(60 * MINUTE), []);
 });
 
 t.test('of two processes, one collects an event and one sends the mail', async (t) => {

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap';
 import { PostgresDatasetEvents } from '../../../../engine/adapters/datasets/dataset-events-postgres.ts';
 import type { Sql } from '../../../../engine/adapters/postgres/postgres.ts';
 import { EventDeliveries } from '../../../../engine/adapters/webhooks/event-deliveries.ts';
+import { PostgresWebhookNotices } from '../../../../engine/adapters/webhooks/webhook-notices-postgres.ts';
 import { PostgresWebhookQueue } from '../../../../engine/adapters/webhooks/webhook-queue-postgres.ts';
 import { PostgresWebhooks } from '../../../../engine/adapters/webhooks/webhooks-postgres.ts';
 import type { DatasetEventKind } from '../../../../engine/model/dataset-event.ts';
@@ -316,7 +317,7 @@ t.test('a webhook that is removed or disabled while deliveries are made gets non
 });
 
 t.test('a webhook for which too much waits is disabled', async (t) => {
-  const { create, tell, claim, find, states } = await setup(t);
+  const { create, tell, claim, find, states, now } = await setup(t);
   const webhook = await create();
   await db.query(
     `insert into webhook_delivery (webhook_id, message_id, position, kind, body, run_at, created)
@@ -326,7 +327,48 @@ t.test('a webhook for which too much waits is disabled', async (t) => {
   await tell('installed');
   t.strictSame(await claim(), []);
   t.match(await find(webhook), { state: 'disabled', reason: 'more than 10000 deliveries were waiting' });
+  t.match(await new PostgresWebhookNotices(db).claim(now(), now(), signal), { webhook: webhook.id });
   t.ok((await states(webhook)).every((state) => state === 'dead'));
+});
+
+t.test('the owner is told of a webhook that the service has disabled, until it is activated', async (t) => {
+  const { create, tell, claim, end, now, pass } = await setup(t);
+  const notices = new PostgresWebhookNotices(db);
+  const due = () => notices.claim(now(), new Date(now().getTime() + MINUTE), signal);
+  const [gone, shared, own] = [
+    await create(),
+    await create({ owner: undefined }),
+    await create({ kinds: ['deleted'] }),
+  ];
+  const off = { state: { is: 'disabled', reason: 'by its owner' } } as const;
+  const on = { state: { is: 'active' } } as const;
+  const over = { kind: 'undelivered', at: now(), rest: now(), status: 410, message: 'answered 410' } as const;
+  const disable = async (): Promise<void> => {
+    await tell('installed');
+    for (const ended of await claim()) await end(ended, { ...over, disable: 'the receiver answered 410 Gone' });
+  };
+  await webhooks.change(own.id, 'all', off, now(), signal);
+  await disable();
+  t.match(await webhooks.find(shared.id, 'all', signal), { state: 'disabled' });
+  const first = await due();
+  if (!first) throw new Error('nothing due');
+  t.match(first, { webhook: gone.id, owner: gone.owner, url: gone.url, reason: /410 Gone/, attempts: 1 });
+  t.equal(await due(), undefined, 'claimed, of administrators, or by its owner');
+  pass(MINUTE);
+  t.match(await due(), { webhook: gone.id, attempts: 2 }, 'its process died');
+  await notices.postpone(first, now(), false, signal);
+  t.match(await due(), { attempts: 2 });
+  await notices.postpone(first, now(), true, signal);
+  await webhooks.change(gone.id, 'all', on, now(), signal);
+  t.equal(await due(), undefined, 'it is active again');
+  await disable();
+  await notices.done(first, signal);
+  const second = await due();
+  if (!second) throw new Error('nothing due');
+  t.not(second.since, first.since);
+  await notices.done(second, signal);
+  pass(MINUTE);
+  t.equal(await due(), undefined);
 });
 
 t.test('one test message at a time is sent', async (t) => {
