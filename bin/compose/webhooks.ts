@@ -15,6 +15,7 @@ import type { Core, CoreParts } from './open-core.ts';
 
 /** Beyond what a delivery may take. */
 const LEASE_MARGIN_MS = 60_000;
+const DAY_MS = 24 * 3_600_000;
 
 /** In start order; none when they are disabled. */
 export function webhookChildren(
@@ -39,6 +40,7 @@ export function webhookChildren(
   const sender = scope.use('webhook sender', new WebhookHttp({ ports, allow, connectMs, timeoutMs }));
   const queue = new PostgresWebhookQueue(core.db, core.instance, {
     events: new EventDeliveries(core.db, core.datasetEvents, (event) => eventBody(event, eventView)),
+    forgetMs: Math.max(DAY_MS, 2 * retry.maxMs),
     leaseMs: timeoutMs * (Math.ceil(queueSize / workerCount) + 1) + LEASE_MARGIN_MS,
   });
   return [

@@ -43,7 +43,8 @@ update webhook set failures = 0, failing_since = null, rest_until = null, last_a
 where id = $1 returning state`;
 
 const NOTE_FAILED = `
-update webhook set failures = failures + 1, failing_since = coalesce(failing_since, $2), rest_until = $5,
+update webhook set failures = failures + 1, rest_until = $5,
+  failing_since = case when last_at > $2::timestamptz - $7 * interval '1 millisecond' then coalesce(failing_since, $2) else $2 end,
   last_at = $2, last_delivered = false, last_status = $3, last_message = $4,
   state = case when $6::text is null then state else 'disabled' end, reason = coalesce(reason, $6),
   mail_due = case when $6 is not null and state = 'active' and owner_id is not null then $2 else mail_due end
@@ -96,7 +97,8 @@ claimed as (
     attempt = d.attempt + 1
   where d.number = any (array(select number from due))
   returning d.number, d.webhook_id, d.message_id, d.kind, d.body, d.attempt, d.attempts, d.run_at)
-select c.*, h.owner_id::text as owner, h.url, h.secret, h.failures, h.failing_since,
+select c.*, h.owner_id::text as owner, h.url, h.secret, h.failures,
+  case when h.last_at > $2::timestamptz - $6 * interval '1 millisecond' then h.failing_since end as failing_since,
   case when h.previous_until > $2 then h.previous_secret end as previous
 from claimed c join chosen using (number) join webhook h on h.id = c.webhook_id order by chosen.turn, c.run_at, c.number`;
 
@@ -122,18 +124,28 @@ export class PostgresWebhookQueue implements WebhookQueue {
   readonly #instance: Pick<PostgresInstance, 'id' | 'connected' | 'listen'>;
   readonly #events: EventDeliveries;
   readonly #leaseMs: number;
+  readonly #forgetMs: number;
   #wake: () => void = () => undefined;
 
-  /** @param leaseMs longer than a delivery may wait in memory and be sent; after that, it is sent again */
+  /**
+   * @param leaseMs longer than a delivery may wait in memory and be sent; after that, it is sent again
+   * @param forgetMs longer than the delays between the attempts of a delivery. If there was no attempt for so long, nothing
+   *   waited, and the failures before do not count as a sign that the receiver is gone
+   */
   constructor(
     db: Postgres,
     instance: Pick<PostgresInstance, 'id' | 'connected' | 'listen'>,
-    { events, leaseMs }: { readonly events: EventDeliveries; readonly leaseMs: number },
+    {
+      events,
+      leaseMs,
+      forgetMs,
+    }: { readonly events: EventDeliveries; readonly leaseMs: number; readonly forgetMs: number },
   ) {
     this.#db = db;
     this.#instance = instance;
     this.#events = events;
     this.#leaseMs = leaseMs;
+    this.#forgetMs = forgetMs;
   }
 
   async completeAndFetch(
@@ -151,7 +163,9 @@ export class PostgresWebhookQueue implements WebhookQueue {
       if (!claims) return [];
       if (fresh) await this.#events.make(sql, fresh, now);
       await sql.query(FREE_LOST, [this.#instance.id]);
-      const rows = await sql.query<ClaimRow>(CLAIM, [...[this.#instance.id, now, limit, withheld, this.#leaseMs]]);
+      const rows = await sql.query<ClaimRow>(CLAIM, [
+        ...[this.#instance.id, now, limit, withheld, this.#leaseMs, this.#forgetMs],
+      ]);
       return rows.map((row) => claimOf(row, now));
     }, signal);
     // More events are read at once, also if these concerned nobody and there is nothing to wait for.
@@ -171,8 +185,14 @@ export class PostgresWebhookQueue implements WebhookQueue {
       const held = [claim.number, claim.attempt, this.#instance.id];
       if (outcome.kind === 'again') await sql.query(AGAIN, held);
       else if ((await sql.query(END, [...held, ...endOf(outcome)])).length > 0)
-        await note(sql, claim.webhook, outcome, now);
+        await this.#note(sql, claim.webhook, outcome, now);
     }
+  }
+
+  async #note(sql: Sql, webhook: WebhookId, outcome: Ended, now: Date): Promise<void> {
+    const [row] = await sql.query<{ state: WebhookState }>(...notesOf(webhook, outcome, this.#forgetMs));
+    // Also when its owner has disabled it while the delivery ran.
+    if (row?.state === 'disabled') await sql.query(END_WAITING, [webhook, now]);
   }
 }
 
@@ -192,18 +212,16 @@ function endOf(outcome: Ended): readonly unknown[] {
   }
 }
 
-async function note(sql: Sql, webhook: WebhookId, outcome: Ended, now: Date): Promise<void> {
-  const [row] = await sql.query<{ state: WebhookState }>(...notesOf(webhook, outcome));
-  // Also when its owner has disabled it while the delivery ran.
-  if (row?.state === 'disabled') await sql.query(END_WAITING, [webhook, now]);
-}
-
-function notesOf(webhook: WebhookId, outcome: Ended): [statement: string, values: readonly unknown[]] {
+function notesOf(
+  webhook: WebhookId,
+  outcome: Ended,
+  forgetMs: number,
+): [statement: string, values: readonly unknown[]] {
   if (outcome.kind === 'delivered') return [NOTE_DELIVERED, [webhook, outcome.at, outcome.status]];
   const { at, status, message, rest } = outcome;
   const disable = outcome.kind === 'undelivered' ? outcome.disable : undefined;
   const reason = disable === undefined ? null : storableText(disable);
-  return [NOTE_FAILED, [webhook, at, status ?? null, storableText(message), rest, reason]];
+  return [NOTE_FAILED, [webhook, at, status ?? null, storableText(message), rest, reason, forgetMs]];
 }
 
 const claimOf = (row: ClaimRow, now: Date): WebhookClaim => ({

@@ -29,6 +29,7 @@ const webhooks = new PostgresWebhooks(db, events);
 const random = (bytes: Uint8Array<ArrayBuffer>) => randomFillSync(bytes);
 const BEGIN = Date.UTC(2026, 0, 1);
 const MINUTE = 60_000;
+const DAY_MS = 24 * 60 * MINUTE;
 const LEASE_MS = 600_000;
 let sources = 0;
 
@@ -40,7 +41,11 @@ async function setup(t: Test) {
     new PostgresWebhookQueue(
       db,
       { id, connected: true, listen: () => () => undefined },
-      { events: new EventDeliveries(db, events, (event) => eventBody(event, eventView)), leaseMs: LEASE_MS },
+      {
+        events: new EventDeliveries(db, events, (event) => eventBody(event, eventView)),
+        leaseMs: LEASE_MS,
+        forgetMs: DAY_MS,
+      },
     );
   const [queue, other] = [queueOf(one.instance), queueOf(two.instance)];
   let nowMs = BEGIN;
@@ -228,6 +233,35 @@ t.test('a webhook whose last attempt failed rests, then has one delivery at a ti
   t.strictSame(await claim(), [], 'one at a time');
   if (probe) await end(probe, delivered());
   t.equal((await claim()).length, 4, 'it has come back');
+});
+
+t.test('failures of a delivery long ago do not count against the next one', async (t) => {
+  const { create, tell, claim, end, pass, retry, now } = await setup(t);
+  const fail = async (): Promise<WebhookClaim> => {
+    await tell('installed');
+    const [claimed] = await claim();
+    if (!claimed) throw new Error('nothing claimed');
+    await end(claimed, {
+      ...retry(),
+      kind: 'undelivered',
+      at: now(),
+      rest: now(),
+      status: 500,
+      message: 'answered 500',
+    });
+    return claimed;
+  };
+  await create();
+  await fail();
+  const begun = now();
+  pass(DAY_MS - MINUTE);
+  t.strictSame((await fail()).failingSince, begun);
+  pass(DAY_MS - MINUTE);
+  t.strictSame((await fail()).failingSince, begun, 'there were attempts all the time');
+  pass(DAY_MS + MINUTE);
+  t.equal((await fail()).failingSince, undefined);
+  const again = now();
+  t.strictSame((await fail()).failingSince, again);
 });
 
 t.test('webhooks take turns, and withheld owners wait', async (t) => {
