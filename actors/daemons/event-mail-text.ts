@@ -1,5 +1,5 @@
-// The texts of mails about events of datasets, and about webhooks that were disabled. Names and messages are those of users and plugins: they are escaped in HTML, and
-// truncated.
+// The texts of mails about events of datasets, and about webhooks that were disabled. Names and messages are those of users and
+// plugins: they are escaped in HTML, and truncated.
 
 import mustache from 'mustache';
 import type { ToldEvent } from '../../engine/model/event-mail.ts';

@@ -1,5 +1,5 @@
-// Sends the mails about events of datasets, and about webhooks that were disabled, one at a time. A process that crashes while it sends leaves the mail claimed until
-// the claim expires; it may then be sent twice.
+// Sends the mails about events of datasets, and about webhooks that were disabled, one at a time. A process that crashes while
+// it sends leaves the mail claimed until the claim expires; it may then be sent twice.
 
 import { isEmail } from '../../engine/model/access-mail.ts';
 import type { UserId } from '../../engine/model/ids.ts';

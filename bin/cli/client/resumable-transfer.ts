@@ -1,6 +1,7 @@
-// Sends large files as resumable uploads (tus). If a command was killed, the next one continues with what the server already has.
-// Which upload belongs to a file is remembered below `$XDG_STATE_HOME/longshore/uploads`, by server, caller, path, size and time
-// of the last change. What no command has used for 30 days is forgotten. Connections that break are retried; each success resets the delays and the attempts.
+// Sends large files as resumable uploads (tus). If a command was killed, the next one continues with what the server already
+// has. Which upload belongs to a file is remembered below `$XDG_STATE_HOME/longshore/uploads`, by server, caller, path, size
+// and time of the last change. What no command has used for 30 days is forgotten. Connections that break are retried; each
+// success resets the delays and the attempts.
 
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';

@@ -73,8 +73,9 @@ with recursive waiting (webhook_id, n) as (
   from waiting w where w.webhook_id is not null and w.n < ${SUBSCRIPTIONS}),
 late as (
   update webhook_delivery d set state = 'dead', body = null, ended_at = $2, message = coalesce(d.message, '${WAS_DISABLED}')
-  from waiting w join webhook h on h.id = w.webhook_id
-  where h.state = 'disabled' and d.webhook_id = h.id and d.state = 'queued'),
+  where d.number = any (array(
+    select l.number from waiting w join webhook h on h.id = w.webhook_id join webhook_delivery l on l.webhook_id = h.id
+    where h.state = 'disabled' and l.state = 'queued' for no key update of l skip locked))),
 running as (select webhook_id, count(*) as deliveries from webhook_delivery where state = 'running' group by webhook_id),
 ready as (
   select h.id, coalesce(r.deliveries, 0) as running,

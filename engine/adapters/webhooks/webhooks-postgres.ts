@@ -38,6 +38,7 @@ update webhook w set
   failing_since = case when $5 = 'active' or $3 is not null then null else w.failing_since end,
   rest_until = case when $5 = 'active' or $3 is not null then null else w.rest_until end,
   mail_due = case when $5 = 'active' then null else w.mail_due end,
+  mail_attempts = case when $5 = 'active' then 0 else w.mail_attempts end,
   previous_secret = case when $8::text is null then w.previous_secret else w.secret end,
   previous_until = case when $8::text is null then w.previous_until else $9::timestamptz end,
   secret = coalesce($8, w.secret)

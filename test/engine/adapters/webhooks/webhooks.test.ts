@@ -400,6 +400,7 @@ t.test('the owner is told of a webhook that the service has disabled, until it i
   const second = await due();
   if (!second) throw new Error('nothing due');
   t.not(second.since, first.since);
+  t.equal(second.attempts, 1);
   await notices.done(second, signal);
   pass(MINUTE);
   t.equal(await due(), undefined);
