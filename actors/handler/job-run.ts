@@ -144,17 +144,20 @@ export class JobRuns implements HandlerRuns {
     await runCommands(commands, { id: job.id, values, env, log }, { runner, metrics }, signal);
     const output = await collectOutput(folder, inputFiles, { registration, started, size, type }, packages, signal);
     const said = [...notes, ...output.notes];
-    const { size: bytes } = await store.put(handlerResultKey(job.id), { file: output.file }, {}, signal);
+    // Before the put, which may move the file into the store.
+    const sha256 = await packages.sha256(output.file, signal);
+    const { size: bytes, etag } = await store.put(handlerResultKey(job.id), { file: output.file }, {}, signal);
+    const stored = { fileName: output.fileName, bytes, digest: { etag, sha256 } };
     const ended = clock.now();
     const move = {
       to: 'completed',
       ended: new Date(ended),
-      result: { fileName: output.fileName, bytes, expires: new Date(ended + this.#options.resultRetentionMs) },
+      result: { ...stored, expires: new Date(ended + this.#options.resultRetentionMs) },
       expires: new Date(ended + this.#options.historyRetentionMs),
       ...(said.length > 0 ? { message: said.join('; ') } : {}),
     } as const;
     await this.#advance(job, move, signal);
-    return { kind: 'completed', fileName: output.fileName, bytes };
+    return { kind: 'completed', ...stored };
   }
 
   async #fail(job: StartedJob, end: JobEnd, signal: AbortSignal): Promise<void> {

@@ -5,12 +5,19 @@
 import { lstat, mkdir, opendir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MAX_ENTRIES } from '../../engine/archive/archive-limits.ts';
+import { type ArchiveDigests, digested } from '../../engine/model/digest.ts';
 import { formatterArguments, outputOf, REPORT_ARCHIVE } from '../../engine/model/report/command-line.ts';
 import type { FormatType } from '../../engine/model/report/format-types.ts';
 import { QUERY_PROGRAMS, type QueryJob } from '../../engine/model/report/query-job.ts';
 import { attemptPrefix, type ReportFile, reportFileKey } from '../../engine/model/report/report-job.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
-import type { BlastDatabases, QueryJobs, ReportClaim, ReportOutcome } from '../../engine/ports/report-jobs.ts';
+import type {
+  BlastDatabases,
+  QueryJobs,
+  ReportClaim,
+  ReportOutcome,
+  StoredReportFile,
+} from '../../engine/ports/report-jobs.ts';
 import { kindOf, messageOf, transient } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
@@ -29,9 +36,9 @@ const TAKE_BACK_MS = 5_000;
 export type WriteZip = (
   target: string,
   files: readonly { readonly path: string; readonly file: string; readonly size: number }[],
-  options: { readonly level: number },
+  options: { readonly level: number; readonly digests: true },
   signal: AbortSignal,
-) => Promise<{ readonly bytes: number }>;
+) => Promise<{ readonly bytes: number; readonly digests?: ArchiveDigests }>;
 
 interface ReportRunParts {
   readonly queries: QueryJobs;
@@ -75,7 +82,7 @@ export class ReportRun {
     claim: ReportClaim,
     folder: ReportFolder,
     signal: AbortSignal,
-  ): Promise<{ readonly files: readonly ReportFile[]; readonly stderr: string }> {
+  ): Promise<{ readonly files: readonly StoredReportFile[]; readonly stderr: string }> {
     const query = await this.#query(claim, signal);
     await this.#compare(claim, query, signal);
     const stderr = await this.#format(claim, folder, signal);
@@ -132,20 +139,23 @@ export class ReportRun {
     output: readonly OutputFile[],
     folder: ReportFolder,
     signal: AbortSignal,
-  ): Promise<readonly ReportFile[]> {
+  ): Promise<readonly StoredReportFile[]> {
     const { zip, store, metrics } = this.#parts;
     const packed = output.map(({ name, file, size }) => ({ path: name, file, size }));
-    const { bytes } = await zip(folder.zip, packed, { level: ZIP_LEVEL }, signal);
-    const all = [...output, { name: REPORT_ARCHIVE.name, file: folder.zip, size: bytes }];
+    const written = digested(output, await zip(folder.zip, packed, { level: ZIP_LEVEL, digests: true }, signal));
+    const all = [...written.files, { name: REPORT_ARCHIVE.name, file: folder.zip, ...written.zip }];
+    const stored: StoredReportFile[] = [];
     try {
-      for (const { name, file } of all)
-        await store.put(reportFileKey(claim.id, claim.attempt, name), { file }, {}, signal);
+      for (const { name, file, size, sha256 } of all) {
+        const { etag } = await store.put(reportFileKey(claim.id, claim.attempt, name), { file }, {}, signal);
+        stored.push({ name, size, digest: { etag, sha256 } });
+      }
     } catch (error) {
       await this.#takeBack(claim);
       throw error;
     }
     metrics.kept(output.reduce((sum, { size }) => sum + size, 0));
-    return all.map(({ name, size }) => ({ name, size }));
+    return stored;
   }
 
   /** Whatever remains is removed with the attempt's debris. */

@@ -9,6 +9,7 @@ import {
   type WrittenArchive,
 } from '../../engine/archive/archive-entry.ts';
 import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
+import { sha256OfFile } from '../../engine/archive/archive-output.ts';
 import { readTarGz } from '../../engine/archive/tar-reader.ts';
 import { writeTarGz } from '../../engine/archive/tar-writer.ts';
 import { unpackTo } from '../../engine/archive/unpack.ts';
@@ -36,7 +37,7 @@ export interface Unpacked {
   readonly notes: readonly string[];
 }
 
-export type ZipOptions = Pick<ZipWriteOptions, 'level' | 'syncEarly'>;
+export type ZipOptions = Pick<ZipWriteOptions, 'level' | 'syncEarly' | 'digests'>;
 
 export interface Archives {
   /** An archive that breaks the archive rules, or has the reserved folder at its top level, is a `rejected` failure. */
@@ -45,6 +46,8 @@ export interface Archives {
   zip(target: string, files: readonly PackedFile[], options: ZipOptions, signal: AbortSignal): Promise<WrittenArchive>;
   /** Creates or replaces `target`. */
   tarGz(target: string, files: readonly PackedFile[], signal: AbortSignal): Promise<WrittenArchive>;
+  /** SHA-256 of a local file, in hex. */
+  sha256(file: string, signal: AbortSignal): Promise<string>;
 }
 
 /** The work itself, in the thread that calls it. */
@@ -58,6 +61,7 @@ export const archivesHere: Archives = {
   },
   zip: (target, files, options, signal) => writeZip(target, sources(files), options, signal),
   tarGz: (target, files, signal) => writeTarGz(target, sources(files), { level: TAR_LEVEL }, signal),
+  sha256: async (file, signal) => sha256OfFile(file, signal),
 };
 
 const refusing =

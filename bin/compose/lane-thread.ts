@@ -39,4 +39,5 @@ export default serveTasks<ThreadTasks, ThreadData, Resources>(open, {
   unpack: (order, _resources, signal) => archivesHere.unpack(order, signal),
   zip: ({ target, files, ...options }, _resources, signal) => archivesHere.zip(target, files, options, signal),
   'tar-gz': ({ target, files }, _resources, signal) => archivesHere.tarGz(target, files, signal),
+  sha256: ({ file }, _resources, signal) => archivesHere.sha256(file, signal),
 });

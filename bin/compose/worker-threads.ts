@@ -48,6 +48,7 @@ export function workerThreads(
       unpack: (order, signal) => current().run('unpack', order, { signal }),
       zip: (target, files, options, signal) => current().run('zip', { target, files, ...options }, { signal }),
       tarGz: (target, files, signal) => current().run('tar-gz', { target, files }, { signal }),
+      sha256: (file, signal) => current().run('sha256', { file }, { signal }),
     },
   };
 }
@@ -62,7 +63,7 @@ export interface ThreadData {
   readonly plugins: readonly (PluginHttpOptions & { readonly key: string })[];
 }
 
-/** Work on archives, which blocks its thread while it writes. */
+/** Work on archives, which blocks its thread while it reads and writes. */
 type ArchiveTasks = {
   readonly unpack: { readonly input: UnpackOrder; readonly output: Unpacked };
   readonly zip: {
@@ -73,6 +74,7 @@ type ArchiveTasks = {
     readonly input: { readonly target: string; readonly files: readonly PackedFile[] };
     readonly output: WrittenArchive;
   };
+  readonly sha256: { readonly input: { readonly file: string }; readonly output: string };
 };
 
 export type ThreadTasks = LaneTasks & ArchiveTasks;

@@ -4,6 +4,7 @@
 import type { HandlerState, JobRegistration } from '../model/handler-job.ts';
 import type { UserId } from '../model/ids.ts';
 import type { Traceparent } from '../model/traceparent.ts';
+import type { ObjectDigest } from './catalog.ts';
 
 export interface NewHandlerJob {
   /** Internal id, a UUID: names workspace and objects. */
@@ -20,6 +21,8 @@ interface HandlerResult {
   readonly bytes: number;
   /** From this instant on it can no longer be fetched. */
   readonly expires: Date;
+  /** Absent = not known, as of results that were stored before it was kept. */
+  readonly digest?: ObjectDigest;
 }
 
 export interface HandlerJob extends Omit<NewHandlerJob, 'expires'> {
@@ -148,7 +151,12 @@ export interface StartedJob extends Pick<HandlerJob, 'id' | 'jobId' | 'registrat
 }
 
 export type JobEnd =
-  | { readonly kind: 'completed'; readonly fileName: string; readonly bytes: number }
+  | {
+      readonly kind: 'completed';
+      readonly fileName: string;
+      readonly bytes: number;
+      readonly digest: ObjectDigest;
+    }
   /** The upload cannot be used; the job waits for another. */
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'user-error'; readonly message: string }

@@ -18,6 +18,7 @@ import type {
   UserMetaChange,
 } from '../model/report/report-job.ts';
 import type { Traceparent } from '../model/traceparent.ts';
+import type { ObjectDigest } from './catalog.ts';
 
 /** The collection that a job is added to. */
 export interface ReportLink {
@@ -82,6 +83,11 @@ export interface FailedReport extends ReportRequest {
   readonly failure: string;
 }
 
+export interface StoredReportFile extends ReportFile {
+  /** Absent = not known, as of files that were stored before it was kept. */
+  readonly digest?: ObjectDigest;
+}
+
 export interface ReportJobs {
   /**
    * Queues a job that is absent, expired or failed long enough ago; one id is one job, however many callers submit it at once.
@@ -106,7 +112,7 @@ export interface ReportJobs {
   /** Of a complete job, in the order in which they were written; none for any other job. In bounded memory. */
   files(id: ReportJobId, signal: AbortSignal): AsyncIterable<ReportFile>;
   /** The file of a complete job that has exactly this name. */
-  file(id: ReportJobId, name: string, signal: AbortSignal): Promise<ReportFile | undefined>;
+  file(id: ReportJobId, name: string, signal: AbortSignal): Promise<StoredReportFile | undefined>;
   /** The formatter's stderr; its last line says why it failed. Of a complete or failed job. */
   stderr(id: ReportJobId, signal: AbortSignal): Promise<string | undefined>;
   /** Statuses of the jobs that exist. Does not count as an access. */
@@ -132,7 +138,7 @@ export type ReportOutcome =
   | {
       readonly kind: 'complete';
       readonly ended: Date;
-      readonly files: readonly ReportFile[];
+      readonly files: readonly StoredReportFile[];
       readonly stderr: string;
     }
   /** `reason` says why; it is the last line of `stderr`. */

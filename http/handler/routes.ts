@@ -1,8 +1,9 @@
 // The handler job service over HTTP (docs/contract/handler.md#endpoints).
 
 import { create as contentDisposition } from 'content-disposition';
+import { sha256Field } from '../../engine/model/digest.ts';
 import { HANDLER_STATUS, handlerResultKey } from '../../engine/model/handler-job.ts';
-import type { HandlerCounter } from '../../engine/ports/handler-jobs.ts';
+import type { HandlerCounter, JobEnd } from '../../engine/ports/handler-jobs.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import { transient } from '../../engine/runtime/failure.ts';
 import { sendObject } from '../kernel/answers/download.ts';
@@ -41,7 +42,10 @@ interface HandlerRoutesParts {
 }
 
 const problem = (description: string, schema: object = PROBLEM_SCHEMA): RouteResponse => ({ description, schema });
-const PACKAGE: RouteResponse = { description: 'The packed result', contentType: 'application/binary' };
+const PACKAGE: RouteResponse = {
+  description: 'The packed result; Repr-Digest is its SHA-256, if it is known',
+  contentType: 'application/binary',
+};
 const SERVER_ERROR = problem('The job or the service failed', SERVER_ERROR_SCHEMA);
 const COMMON = {
   401: problem('The service token is missing or wrong'),
@@ -185,7 +189,7 @@ async function runJob(context: RequestContext, { service, store }: HandlerRoutes
   const { job, end } = await service.upload(context.param('jobId'), request, traceparent, signal);
   switch (end.kind) {
     case 'completed':
-      return answerPackage(context, store, job.id, end.fileName);
+      return answerPackage(context, store, job.id, end);
     case 'refused':
       throw badFormat(end.message);
     case 'user-error':
@@ -201,11 +205,12 @@ async function answerPackage(
   context: RequestContext,
   store: Pick<ObjectStore, 'get'>,
   id: string,
-  fileName: string,
+  { fileName, digest }: JobEnd & { readonly kind: 'completed' },
 ): Promise<void> {
   const { response, signal } = context;
   const opened = await store.get(handlerResultKey(id), undefined, signal);
   if (!opened) throw transient(`the result of job ${id} is not there any more`);
+  if (opened.info.etag === digest.etag) response.setHeader('repr-digest', sha256Field(digest.sha256));
   response.writeHead(200, {
     'content-type': 'application/binary',
     'content-length': opened.info.size,
@@ -221,6 +226,11 @@ async function sendResult(context: RequestContext, { service, store }: HandlerRo
   if (state !== 'completed') throw notFound(`job '${jobId}' has no result: its status is '${HANDLER_STATUS[state]}'`);
   const absent = `the result of job '${jobId}' was removed after its time`;
   if (!result || result.expires <= service.now()) throw notFound(absent);
-  const { fileName } = result;
-  await sendObject(context, store, { key: handlerResultKey(id), contentType: 'application/binary', fileName, absent });
+  await sendObject(context, store, {
+    key: handlerResultKey(id),
+    contentType: 'application/binary',
+    fileName: result.fileName,
+    absent,
+    digest: async () => result.digest,
+  });
 }

@@ -60,7 +60,10 @@ export function fileRoutes(parts: FilesParts): readonly Route[] {
       params: { ...jobParam, fileName: { description: 'File name from the list', schema: { type: 'string' } } },
       query: download,
       responses: {
-        200: { description: 'The file, in the media type of its format', contentType: '*/*' },
+        200: {
+          description: 'The file, in the media type of its format; Repr-Digest is its SHA-256, if it is known',
+          contentType: '*/*',
+        },
         206: { description: 'The requested range', contentType: '*/*' },
         304: { description: 'Not modified: the caller has the current version' },
         ...refusals({
@@ -121,6 +124,7 @@ async function sendFile(context: RequestContext, parts: FilesParts): Promise<voi
     fileName: file.name,
     attachment: attachment || 'unsaid',
     absent,
+    digest: async () => file.digest,
   });
 }
 

@@ -23,11 +23,15 @@ const signal = new AbortController().signal;
 const at = (seconds: number): Date => new Date(Date.UTC(2026, 0, 1) + seconds * 1000);
 const owner = parseUserId('9223372036854775807');
 
+const RESULT = {
+  ...{ fileName: 'dataset_u5_x.tgz', bytes: 77, expires: at(100) },
+  digest: { etag: 'e-1', sha256: '0123456789abcdef'.repeat(4) },
+};
 const FAILED = { to: 'failed', ended: at(30), message: 'it broke', expires: at(300) } as const;
 const COMPLETED = {
   to: 'completed',
   ended: at(30),
-  result: { fileName: 'dataset_u5_x.tgz', bytes: 77, expires: at(100) },
+  result: RESULT,
   expires: at(300),
 } as const;
 
@@ -88,10 +92,14 @@ export function handlerJobsConformance(t: Test, setup: (t: Test) => Promise<Hand
       state: 'completed',
       started: at(10),
       ended: at(30),
-      result: { fileName: 'dataset_u5_x.tgz', bytes: 77, expires: at(100) },
+      result: RESULT,
       message: undefined,
     });
     t.equal(await second.find('walk', at(300), signal), undefined);
+    // As of earlier versions.
+    const { digest: _digest, ...undigested } = RESULT;
+    await reach(first, 'before', [UPLOADING, UNPACKING, PROCESSING, { ...COMPLETED, result: undigested }]);
+    t.strictSame((await second.find('before', at(30), signal))?.result, undigested);
   });
 
   fact('results count for the owner of the job until they are removed', async (t, { first, second }) => {

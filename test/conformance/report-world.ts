@@ -2,7 +2,7 @@
 
 import { type Tenant, tenantOfUser, type UserId } from '../../engine/model/ids.ts';
 import type { QueryJobId } from '../../engine/model/report/query-job.ts';
-import type { Collector, ReportFile, ReportJobId, ReportRequest } from '../../engine/model/report/report-job.ts';
+import type { Collector, ReportJobId, ReportRequest } from '../../engine/model/report/report-job.ts';
 import type {
   ReportClaim,
   ReportCollections,
@@ -10,6 +10,7 @@ import type {
   ReportJobs,
   ReportOutcome,
   ReportQueue,
+  StoredReportFile,
   SubmitRules,
 } from '../../engine/ports/report-jobs.ts';
 
@@ -44,9 +45,10 @@ export const userOf = (id: number | string): Collector => ({ id: String(id) as U
 export const guestOf = (id: number | string): Collector => ({ ...userOf(id), guest: true });
 export const tenantOf = (user: number): Tenant => tenantOfUser(userOf(user).id);
 export const QUERY = queryOf(0xfeed);
-export const FILES: readonly ReportFile[] = [
+/** The first one is like those of earlier versions. */
+export const FILES: readonly StoredReportFile[] = [
   { name: 'report.tsv', size: 0 },
-  { name: 'report.zip', size: 2 ** 40 },
+  { name: 'report.zip', size: 2 ** 40, digest: { etag: 'e-1', sha256: '0123456789abcdef'.repeat(4) } },
 ];
 
 export const requestOf = (n: number, queryId = QUERY): ReportRequest => ({

@@ -10,6 +10,7 @@ import type {
   ReportJobs,
   ReportOutcome,
   ReportQueue,
+  StoredReportFile,
   SubmitRules,
 } from '../../engine/ports/report-jobs.ts';
 
@@ -20,7 +21,7 @@ interface Row {
   attempts: number;
   holder: number | undefined;
   lapsed: boolean;
-  files: readonly ReportFile[];
+  files: readonly StoredReportFile[];
   stderr: string | undefined;
   debrisTo: number | undefined;
   traceparent: Traceparent | undefined;
@@ -108,7 +109,7 @@ export class FakeReportJobs implements ReportJobs {
 
   async *files(...[id, signal]: Parameters<ReportJobs['files']>): AsyncGenerator<ReportFile> {
     signal.throwIfAborted();
-    yield* this.#table.rows.get(id)?.files ?? [];
+    for (const { name, size } of this.#table.rows.get(id)?.files ?? []) yield { name, size };
   }
 
   file: ReportJobs['file'] = async (id, name, signal) => {

@@ -1327,7 +1327,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file, in the media type of its format */
+            /** @description The file, in the media type of its format; Repr-Digest is its SHA-256, if it is known */
             200: {
                 headers: {
                     [name: string]: unknown;

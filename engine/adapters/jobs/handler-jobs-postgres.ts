@@ -28,6 +28,9 @@ interface JobRow {
   readonly result_name: string | null;
   readonly result_bytes: number | null;
   readonly result_expires_at: Date | null;
+  /** In hex. */
+  readonly result_sha256: string | null;
+  readonly result_etag: string | null;
   readonly message: string | null;
 }
 
@@ -68,7 +71,7 @@ export class PostgresHandlerJobs implements HandlerJobs {
     signal.throwIfAborted();
     const [row] = await this.#db.query<JobRow>(
       `select id::text as id, job_id, registration, state, created_at, started_at, ended_at, size, result_name,
-         result_bytes, result_expires_at, message
+         result_bytes, result_expires_at, encode(result_sha256, 'hex') as result_sha256, result_etag, message
        from handler_job where job_id = $1 and (expires_at is null or expires_at > $2)`,
       [jobId, now],
     );
@@ -127,7 +130,9 @@ export class PostgresHandlerJobs implements HandlerJobs {
     if (what === 'job') await this.#db.query('delete from handler_job where id = $1 and holder is null', [id]);
     else
       await this.#db.query(
-        `update handler_job set result_name = null, result_bytes = null, result_expires_at = null where id = $1`,
+        `update handler_job set result_name = null, result_bytes = null, result_expires_at = null, result_sha256 = null,
+           result_etag = null
+         where id = $1`,
         [id],
       );
   }
@@ -161,6 +166,8 @@ function writtenBy(move: HandlerMove, holder: number): Written {
         ['result_name', move.result.fileName],
         ['result_bytes', move.result.bytes],
         ['result_expires_at', move.result.expires],
+        ['result_sha256', move.result.digest ? Buffer.from(move.result.digest.sha256, 'hex') : null],
+        ['result_etag', move.result.digest?.etag ?? null],
         ['expires_at', move.expires],
         ['message', move.message === undefined ? null : storableText(move.message)],
       ];
@@ -185,12 +192,16 @@ const jobOf = (row: JobRow): HandlerJob => ({
   started: row.started_at ?? undefined,
   ended: row.ended_at ?? undefined,
   size: row.size,
-  result:
-    row.result_name !== null && row.result_bytes !== null && row.result_expires_at !== null
-      ? { fileName: row.result_name, bytes: row.result_bytes, expires: row.result_expires_at }
-      : undefined,
+  result: resultOf(row),
   message: row.message ?? undefined,
 });
+
+function resultOf(row: JobRow): HandlerJob['result'] {
+  const { result_name: fileName, result_bytes: bytes, result_expires_at: expires } = row;
+  if (fileName === null || bytes === null || expires === null) return undefined;
+  const { result_sha256: sha256, result_etag: etag } = row;
+  return { fileName, bytes, expires, ...(sha256 !== null && etag !== null ? { digest: { etag, sha256 } } : {}) };
+}
 
 // The statistics of the handler service, in the cache DB.
 

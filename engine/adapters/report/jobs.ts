@@ -8,6 +8,7 @@ import type {
   ReportLink,
   ReportReader,
   Requeued,
+  StoredReportFile,
   Submission,
   SubmitRules,
 } from '../../ports/report-jobs.ts';
@@ -38,6 +39,10 @@ on conflict (user_id, guest, report_id) do nothing`;
 const FILES = `
 select f.position, f.name, f.size from report_file f
 where f.report_id = $1 and f.position > $2 order by f.position limit ${FILE_PAGE}`;
+
+const FILE = `
+select f.name, f.size, encode(f.sha256, 'hex') as sha256, f.etag from report_file f
+where f.report_id = $1 and f.name = $2`;
 
 const FAILED = `
 select ${JOB_COLUMNS} from report_job j
@@ -114,13 +119,15 @@ export class PostgresReportJobs implements ReportJobs {
     }
   }
 
-  async file(id: ReportJobId, name: string, signal: AbortSignal): Promise<ReportFile | undefined> {
+  async file(id: ReportJobId, name: string, signal: AbortSignal): Promise<StoredReportFile | undefined> {
     signal.throwIfAborted();
-    const rows = await this.#db.query<ReportFile>(
-      'select name, size from report_file where report_id = $1 and name = $2',
-      [id, storableText(name)],
-    );
-    return rows[0];
+    const [row] = await this.#db.query<ReportFile & { sha256: string | null; etag: string | null }>(FILE, [
+      id,
+      storableText(name),
+    ]);
+    if (!row) return undefined;
+    const { sha256, etag, ...file } = row;
+    return sha256 !== null && etag !== null ? { ...file, digest: { etag, sha256 } } : file;
   }
 
   async stderr(id: ReportJobId, signal: AbortSignal): Promise<string | undefined> {

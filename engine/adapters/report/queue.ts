@@ -3,7 +3,7 @@
 import type { Tenant } from '../../model/ids.ts';
 import type { ResolvedConfig } from '../../model/report/blast-config.ts';
 import type { QueryJobId } from '../../model/report/query-job.ts';
-import type { ReportFile, ReportJobId, ReportStatus } from '../../model/report/report-job.ts';
+import type { ReportJobId, ReportStatus } from '../../model/report/report-job.ts';
 import { parseTraceparent } from '../../model/traceparent.ts';
 import type {
   ReportClaim,
@@ -12,6 +12,7 @@ import type {
   ReportDebris,
   ReportExpiry,
   ReportQueue,
+  StoredReportFile,
 } from '../../ports/report-jobs.ts';
 import type { Postgres, Sql } from '../postgres/postgres.ts';
 import type { PostgresInstance } from '../postgres/postgres-instance.ts';
@@ -37,8 +38,9 @@ update report_job set status = 'queued', holder = null, lease_until = null, run_
 where ${HOLDS}`;
 
 const FILES = `
-insert into report_file (report_id, position, name, size)
-select $1, n - 1, name, size from unnest($2::text[], $3::bigint[]) with ordinality as f (name, size, n)`;
+insert into report_file (report_id, position, name, size, sha256, etag)
+select $1, n - 1, name, size, decode(sha256, 'hex'), etag
+from unnest($2::text[], $3::bigint[], $4::text[], $5::text[]) with ordinality as f (name, size, sha256, etag, n)`;
 
 /** Frees jobs whose holder is gone or let the lease expire. */
 const FREE_LOST = `
@@ -177,8 +179,14 @@ export class PostgresReportQueue implements ReportQueue {
   }
 }
 
-async function insertFiles(sql: Sql, id: ReportJobId, files: readonly ReportFile[]): Promise<void> {
-  await sql.query(FILES, [id, files.map(({ name }) => name), files.map(({ size }) => size)]);
+async function insertFiles(sql: Sql, id: ReportJobId, files: readonly StoredReportFile[]): Promise<void> {
+  await sql.query(FILES, [
+    id,
+    files.map(({ name }) => name),
+    files.map(({ size }) => size),
+    files.map(({ digest }) => digest?.sha256 ?? null),
+    files.map(({ digest }) => digest?.etag ?? null),
+  ]);
 }
 
 function claimOf(row: ClaimRow, now: Date): ReportClaim {

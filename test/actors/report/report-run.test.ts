@@ -1,5 +1,6 @@
 // What one run of a report job does, and how it ends whatever goes wrong.
 
+import { hash } from 'node:crypto';
 import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -80,12 +81,14 @@ t.test('the archive of a report holds its files, and is the same for the same fi
   };
   const outcome = await world.make();
   const first = await zipOf(1);
-  t.match(outcome, {
-    files: [
-      { name: 'report.tsv', size: CONTENT.length },
-      { name: 'report.zip', size: first.length },
-    ],
-  });
+  const stored = async (name: string, content: string | Buffer) => {
+    const etag = (await world.store.head(`reports/${idOf(1)}/1/${name}`, signal))?.etag;
+    return { name, size: content.length, digest: { etag, sha256: hash('sha256', content) } };
+  };
+  t.strictSame(outcome.kind === 'complete' && outcome.files, [
+    await stored('report.tsv', CONTENT),
+    await stored('report.zip', first),
+  ]);
   t.equal(world.text(1, 'report.tsv'), CONTENT);
   t.strictSame([...(await unzip(first))], [['report.tsv', Buffer.from(CONTENT)]]);
   await world.clock.advance(31 * 86_400_000);

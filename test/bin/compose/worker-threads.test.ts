@@ -1,3 +1,4 @@
+import { hash, randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,6 +26,13 @@ t.test('a stored zip that two threads write is the one that one thread writes', 
   const written = await archives.zip(ours, files, { level: 0 }, signal);
   t.strictSame(written, await archivesHere.zip(here, files, { level: 0 }, signal));
   t.ok((await readFile(ours)).equals(await readFile(here)));
+});
+
+t.test('a thread computes the digest of a file', async (t) => {
+  const { archives, dir } = await threads(t);
+  const bytes = randomBytes(3 * MiB + 1);
+  await writeFile(join(dir, 'file'), bytes);
+  t.equal(await archives.sha256(join(dir, 'file'), signal), hash('sha256', bytes));
 });
 
 t.test('a file that is gone fails a zip in pieces as it fails a small one, and leaves nothing', async (t) => {

@@ -1,7 +1,7 @@
 // What a job does between its upload and its end.
 
 import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -10,6 +10,7 @@ import { fetch } from 'undici';
 import { tarGzOf, zipOf } from '../../fixtures/archives.ts';
 import { bytesOf, handlerApp, metadata, sh, untar } from './handler-app.ts';
 
+const digestOf = (bytes: Uint8Array): string => `sha-256=:${hash('sha256', bytes, 'base64')}:`;
 const FILES = { 'b.txt': 'beta', 'a dir/ü.txt': 'alpha' };
 
 t.test('a zip and a tar.gz go in, what the commands left in output comes back packed', async (t) => {
@@ -78,6 +79,7 @@ t.test('an archive that the commands packed themselves is the answer, whatever i
     const bytes = await bytesOf(response);
     t.equal(bytes.length, size);
     t.strictSame(bytes.subarray(0, 3), Buffer.from([0x1f, 0x8b, 0]));
+    t.equal(response.headers.get('repr-digest'), digestOf(bytes));
   }
 });
 
@@ -267,9 +269,12 @@ t.test('the result can be fetched again, in part too, until its time is over', a
   t.equal(again.status, 200);
   t.equal(again.headers.get('content-type'), 'application/binary');
   t.equal(again.headers.get('content-disposition'), first.headers.get('content-disposition'));
+  t.equal(first.headers.get('repr-digest'), digestOf(bytes));
   t.strictSame(await bytesOf(again), bytes);
   const part = await fetch(app.jobUrl('again', '/result'), { headers: { range: 'bytes=0-1' } });
   t.equal(part.status, 206);
+  const head = await fetch(app.jobUrl('again', '/result'), { method: 'HEAD' });
+  for (const one of [again, part, head]) t.equal(one.headers.get('repr-digest'), digestOf(bytes));
   t.strictSame(await bytesOf(part), bytes.subarray(0, 2));
 
   const brief = await handlerApp(t, { run: { resultRetentionMs: 0 } });

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import t from 'tap';
 import { FORMAT_TYPES, type FormatType } from '../../../engine/model/report/format-types.ts';
 import { attemptPrefix, reportFileKey } from '../../../engine/model/report/report-job.ts';
@@ -41,6 +42,20 @@ t.test('the files of every format type are listed and served in their media type
       );
     }
   }
+});
+
+t.test('a download has its digest, also in part, unless the object is another one', async (t) => {
+  const app = await reportApp(t);
+  const { get, id } = await complete(app, { 'report.txt': 'text', 'report.zip': 'PK' });
+  const digest = (text: string): string => `sha-256=:${hash('sha256', text, 'base64')}:`;
+  const told = async (name: string, headers = {}, method = 'GET') =>
+    (await get(`files/${name}`, headers, method)).headers.get('repr-digest');
+  t.equal(await told('report.txt'), digest('text'));
+  t.equal(await told('report.zip'), digest('PK'));
+  t.equal(await told('report.txt', { range: 'bytes=1-2' }), digest('text'));
+  t.equal(await told('report.txt', {}, 'HEAD'), digest('text'));
+  await app.store.put(reportFileKey(id, 1, 'report.txt'), Buffer.from('other'), {}, never);
+  t.equal(await told('report.txt'), null);
 });
 
 t.test('a download is an attachment under its name', async (t) => {

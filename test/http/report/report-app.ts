@@ -1,11 +1,12 @@
 // The routes of the report job service behind the real pipeline and listener, over a real database, with query jobs and
 // objects in memory and a clock that stands still. A bearer token is the user's id; `guest-7` is guest 7.
 
+import { hash } from 'node:crypto';
 import { sweepReports } from '../../../actors/report/report-sweep.ts';
 import { PostgresIdempotencyKeys } from '../../../engine/adapters/idempotency/idempotency-keys-postgres.ts';
 import type { QueryJob, QueryJobId, QueryProgram, QueryStatus } from '../../../engine/model/report/query-job.ts';
 import { type ReportJobId, reportFileKey } from '../../../engine/model/report/report-job.ts';
-import type { ReportClaim, ReportOutcome } from '../../../engine/ports/report-jobs.ts';
+import type { ReportClaim, ReportOutcome, StoredReportFile } from '../../../engine/ports/report-jobs.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import type { Route } from '../../../http/kernel/pipeline/route.ts';
 import { type ReportParts, reportRoutes } from '../../../http/report/routes.ts';
@@ -79,9 +80,12 @@ export async function reportApp(t: Teardown, options: Partial<ReportParts> = {})
     /** The only job that waits runs and is complete, with these files. */
     complete: async (files: Readonly<Record<string, string>> = { 'report.txt': 'text', 'report.zip': 'PK' }) => {
       const one = await claim();
-      for (const [name, text] of Object.entries(files))
-        await store.put(reportFileKey(one.id, one.attempt, name), Buffer.from(text), {}, never);
-      const list = Object.entries(files).map(([name, text]) => ({ name, size: Buffer.byteLength(text) }));
+      const list: StoredReportFile[] = [];
+      for (const [name, text] of Object.entries(files)) {
+        const key = reportFileKey(one.id, one.attempt, name);
+        const { etag, size } = await store.put(key, Buffer.from(text), {}, never);
+        list.push({ name, size, digest: { etag, sha256: hash('sha256', text) } });
+      }
       await end(one, { kind: 'complete', ended: time(), files: list, stderr: 'Warning: odd\n' });
     },
     /** The only job that waits runs and fails. */
