@@ -7,7 +7,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream, globSync } from 'node:fs';
-import { mkdir, mkdtemp, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
@@ -20,6 +20,7 @@ const ASSETS = [
   'engine/adapters/migrations/*/*.sql',
   'config/samples/access-studies.yaml',
   'http/kernel/openapi/scalar/scalar.js.br',
+  'clients/console/built/*.{json,br}',
 ];
 
 /** Folders with files of packages that are not installed. */
@@ -66,7 +67,8 @@ try {
     cwd: work,
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  const folders = packageFolders(inputs, RUNTIME);
+  const bundled = JSON.parse(await readFile(join(root, 'clients/console/built/packages.json'), 'utf8')) as string[];
+  const folders = packageFolders([...inputs, ...bundled], RUNTIME);
   await writeFile(join(out, 'longshore.cdx.json'), await billOfMaterials(root, npm, folders, FOREIGN_FILES, stamp));
   await writeFile(join(out, 'longshore.licences.txt'), await licenceTexts(root, [...folders, ...FOREIGN_FILES]));
   const digest = createHash('sha256');

@@ -114,7 +114,7 @@ interface BuildStamp {
   readonly date: string;
 }
 
-const SOURCES = ['bin', 'engine', 'actors', 'http', 'config', 'package.json', 'package-lock.json'];
+const SOURCES = ['bin', 'engine', 'actors', 'http', 'config', 'clients', 'package.json', 'package-lock.json'];
 
 export function buildStamp(root: string, epoch: string | undefined): BuildStamp {
   if (epoch !== undefined && !/^\d{1,11}$/.test(epoch))

@@ -12,6 +12,8 @@ interface LocalSubject {
   readonly givenName?: string | undefined;
   readonly familyName?: string | undefined;
   readonly email?: string | undefined;
+  /** Further claims, which make an operator. */
+  readonly roles?: Readonly<Record<string, string>>;
 }
 
 const LIFETIME_SECONDS = 24 * 60 * 60;
@@ -37,6 +39,7 @@ export async function localToken(from: TokenIssuer, subject: LocalSubject): Prom
     subject: subject.user,
     lifetimeSeconds: LIFETIME_SECONDS,
     claims: {
+      ...subject.roles,
       guest: subject.guest,
       ...(subject.givenName === undefined ? {} : { given_name: subject.givenName }),
       ...(subject.familyName === undefined ? {} : { family_name: subject.familyName }),

@@ -30,6 +30,7 @@ import { type FrontEndParts, frontEnd, threadsHere } from './front-end.ts';
 import type { LiveSettings } from './live-settings.ts';
 import type { Core } from './open-core.ts';
 import { roomCheck } from './watch-dependencies.ts';
+import { consoleOrigins } from './web-console.ts';
 
 interface AccessParts extends FrontEndParts {
   /** Undefined: there is no way to deliver, and mails wait. */
@@ -81,6 +82,7 @@ export async function accessService(
         ...auth,
         remember: redeeming(auth, invitations, clock, log.child({ actor: 'access' })),
       },
+      origins: consoleOrigins(containerCore),
       // Its own routes include /health.
       checks: [],
       databases: [db, core.db],

@@ -24,6 +24,7 @@ import type { ChildSpec } from '../../engine/runtime/actor.ts';
 import { MetricsHistory } from '../../engine/runtime/metrics-history.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
 import type { ChildStatus } from '../../engine/runtime/supervisor.ts';
+import type { LocalSignIn } from '../../http/installer/console/console-routes.ts';
 import { AuditTrail } from '../../http/kernel/pipeline/audit-trail.ts';
 import { openAccess } from './access-database.ts';
 import { mailDelivery } from './access-mail.ts';
@@ -68,6 +69,8 @@ export interface Service {
 interface ComposeParts extends CoreParts {
   /** Where mails are stored when no mail server is configured; undefined = they wait. */
   readonly mailDir?: string | undefined;
+  /** Undefined: people sign in to the web console at the configured issuer, or with a token. */
+  readonly signIn?: LocalSignIn | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Scratch space of this process only; created and emptied at startup. */
   readonly scratchDir: string;
@@ -176,6 +179,7 @@ export async function compose(
       uploadExpiryMs: parts.live.uploadExpiryMs,
       mailsAreSent: delivery !== undefined,
       ...{ pauses: inForce, pausable, history, secondChances },
+      signIn: parts.signIn,
     },
     [...pluginChecks(data.plugins, breakers), partsCheck(() => statuses())],
     auth,

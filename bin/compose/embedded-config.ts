@@ -66,6 +66,7 @@ export function embeddedConfig(dir: DataDir, portBase: number, plugins: readonly
       authentication: {
         adminToken: randomBytes(32).toString('hex'),
         oauth: { issuer: 'longshore-local', publicKeyFile: dir.tokenPublicKey },
+        operators: { operator: ['operator'] },
       },
       http: { bindHost: '127.0.0.1' },
       ports: {

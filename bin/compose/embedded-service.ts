@@ -24,6 +24,7 @@ import { addMissing } from './access-database.ts';
 import { type DataDir, type Endpoints, removeEndpoints } from './data-dir.ts';
 import { addressOf, cacheConnection, connectionAt } from './databases.ts';
 import { embeddedConfig } from './embedded-config.ts';
+import { localSignIn } from './local-sign-in.ts';
 import { ResidentSamples } from './resident-samples.ts';
 import { runService } from './run-service.ts';
 
@@ -62,6 +63,13 @@ export async function embeddedService(
 
   const stop = new AbortController();
   const signal = AbortSignal.any([io.signal, stop.signal]);
+  const { http, ports } = configuration.containerCore;
+  const page = `${http.tls ? 'https' : 'http'}://${http.bindHost}:${ports.installer}/`;
+  const signIn = localSignIn(dir, configuration, demo, (code) =>
+    io.err(
+      `console: open ${page}#/sign-in?code=${code} to sign in as its operator; the link works once, within an hour\n`,
+    ),
+  );
   const foundation = postgres.ended.then(() => new Promise<never>(() => undefined));
   try {
     return await runService(
@@ -73,11 +81,13 @@ export async function embeddedService(
         scratchDir: dir.scratch,
         mailDir: dir.mail,
         first: [residentSamples(dir, log)],
+        signIn,
         ready: async (addresses) => {
           const adminToken = configuration.containerCore.authentication?.adminToken ?? '';
           const endpoints: Endpoints = { ...addresses, adminToken, pid: process.pid };
           await writeWhole(dir.endpoints, `${JSON.stringify(endpoints, null, 2)}\n`, 0o600);
           io.err(`ready: installer ${addresses.installer}, endpoints in ${dir.endpoints}\n`);
+          signIn?.codes.issue();
           if (demo) await (await import('../cli/demo.ts')).runDemo(dir, configuration, addresses.installer, io, signal);
           if (exit) stop.abort(aborted('the demo is over'));
           else io.err('press Ctrl-C to stop\n');

@@ -58,6 +58,8 @@ interface FrontEndOptions {
   readonly auth: AuthSettings;
   /** Of the service; required if one of its routes takes keys. */
   readonly keys?: IdempotencyKeys;
+  /** Origins besides those of the configuration whose pages may call; default none. */
+  readonly origins?: readonly string[];
   /** What operators have paused, for /health. */
   readonly paused?: () => readonly Pause[];
 }
@@ -88,6 +90,8 @@ export async function frontEnd(
   const { http } = core;
   const basePath = basePathOf(http.basePath, options.name);
   const { assumedApiVersion } = http;
+  const origins = [...new Set([...(http.enableCors || []), ...(options.origins ?? [])])];
+  const cors = origins.length > 0 && origins;
   const tls = http.tls && {
     cert: await readFile(http.tls.certFile, 'utf8'),
     key: await readFile(http.tls.keyFile, 'utf8'),
@@ -102,7 +106,7 @@ export async function frontEnd(
     const info = { title: `Longshore ${name}`, version: VERSION, basePath, assumedApiVersion };
     const docs = apiDocs([...ops, ...routes], info, name);
     const pipeline = new RequestPipeline({
-      ...{ routes, opsRoutes: [...ops, ...docs], auth: options.auth, cors: http.enableCors },
+      ...{ routes, opsRoutes: [...ops, ...docs], auth: options.auth, cors },
       ...{
         url: { isProxy, basePath },
         room: parts.room,

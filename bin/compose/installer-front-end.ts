@@ -16,6 +16,7 @@ import { transient } from '../../engine/runtime/failure.ts';
 import type { LiveSetting } from '../../engine/runtime/live-setting.ts';
 import type { MetricsHistory } from '../../engine/runtime/metrics-history.ts';
 import type { ChildStatus } from '../../engine/runtime/supervisor.ts';
+import type { LocalSignIn } from '../../http/installer/console/console-routes.ts';
 import { eventMetrics } from '../../http/installer/events/event-routes.ts';
 import { liveInstallStatus } from '../../http/installer/live-status.ts';
 import { installerRoutes } from '../../http/installer/routes.ts';
@@ -26,6 +27,7 @@ import type { HealthCheck } from '../../http/kernel/pipeline/ops.ts';
 import { VERSION } from '../cli/version.ts';
 import { type FrontEnd, type FrontEndParts, frontEnd } from './front-end.ts';
 import type { Core } from './open-core.ts';
+import { webConsole } from './web-console.ts';
 import type { ThreadData } from './worker-threads.ts';
 
 /** The actors behind the front end that it queries. */
@@ -41,6 +43,7 @@ interface InstallerActors {
   /** The current settings. */
   readonly intervals: LiveSetting<DaemonIntervals>;
   readonly uploadExpiryMs: LiveSetting<number>;
+  readonly signIn: LocalSignIn | undefined;
   /** There is a way to send mails. */
   readonly mailsAreSent: boolean;
 }
@@ -69,62 +72,65 @@ export function installerFrontEnd(
       databases: [core.db],
       keys: core.keys,
       paused: () => actors.pauses.all,
-      routes: installerRoutes({
-        ...core,
-        // Uses the pool of all reports: the trail's own pool is for writes.
-        audit: new PostgresAuditLog(core.db),
-        grants,
-        eventLog: core.events,
-        reconciler: actors.daemons.reconciler,
-        pruner: actors.daemons.pruner,
-        failedInstalls: actors.failedInstalls,
-        secondChances: actors.secondChances,
-        pausable: actors.pausable,
-        history: actors.history,
-        onResumable: resumableMetrics(parts.metrics),
-        eventMetrics: eventMetrics(parts.metrics),
-        processSettings: actors.settings,
-        sites: [...core.targets.values()],
-        log: parts.log.child({ actor: 'installer' }),
-        dataTypes: types,
-        installStatus: liveInstallStatus(core.targets, parts.clock),
-        clock: parts.clock,
-        random: (bytes) => webcrypto.getRandomValues(bytes),
-        settings: {
-          maxUploadBytes: restService.maxUploadSize,
-          resumablePerUser: restService.resumableUploads.perUser,
-          resumableExpiryMs: () => actors.uploadExpiryMs.current,
-          userMaxStorageBytes: restService.userMaxStorageSize,
-          autoAcceptShares: restService.autoAcceptShares,
-          retentionMs: daemons.pruner.retentionWindowMs,
-          webhooks: restService.webhooks,
-          mailsAreSent: actors.mailsAreSent,
-          uploadsPerUser: containerCore.http.limits.uploadsPerUser,
-          waitingPerUser: containerCore.http.limits.waitingPerUser,
-          eventStreams: {
-            perUser: containerCore.http.limits.eventStreamsPerUser,
-            total: containerCore.http.limits.eventStreams,
+      routes: [
+        ...webConsole(configuration, actors.signIn, auth),
+        ...installerRoutes({
+          ...core,
+          // Uses the pool of all reports: the trail's own pool is for writes.
+          audit: new PostgresAuditLog(core.db),
+          grants,
+          eventLog: core.events,
+          reconciler: actors.daemons.reconciler,
+          pruner: actors.daemons.pruner,
+          failedInstalls: actors.failedInstalls,
+          secondChances: actors.secondChances,
+          pausable: actors.pausable,
+          history: actors.history,
+          onResumable: resumableMetrics(parts.metrics),
+          eventMetrics: eventMetrics(parts.metrics),
+          processSettings: actors.settings,
+          sites: [...core.targets.values()],
+          log: parts.log.child({ actor: 'installer' }),
+          dataTypes: types,
+          installStatus: liveInstallStatus(core.targets, parts.clock),
+          clock: parts.clock,
+          random: (bytes) => webcrypto.getRandomValues(bytes),
+          settings: {
+            maxUploadBytes: restService.maxUploadSize,
+            resumablePerUser: restService.resumableUploads.perUser,
+            resumableExpiryMs: () => actors.uploadExpiryMs.current,
+            userMaxStorageBytes: restService.userMaxStorageSize,
+            autoAcceptShares: restService.autoAcceptShares,
+            retentionMs: daemons.pruner.retentionWindowMs,
+            webhooks: restService.webhooks,
+            mailsAreSent: actors.mailsAreSent,
+            uploadsPerUser: containerCore.http.limits.uploadsPerUser,
+            waitingPerUser: containerCore.http.limits.waitingPerUser,
+            eventStreams: {
+              perUser: containerCore.http.limits.eventStreamsPerUser,
+              total: containerCore.http.limits.eventStreams,
+            },
+            small: SMALL_UPLOADS,
+            buildInfo: { name: 'longshore', version: VERSION, node: process.version },
+            reconciler: () => {
+              const { fullRunIntervalMs, slimRunIntervalMs } = actors.intervals.current.reconciler;
+              return {
+                enabled: daemons.reconciler.enabled,
+                fullRunInterval: formatDuration(fullRunIntervalMs),
+                slimRunInterval: formatDuration(slimRunIntervalMs),
+                performDeletes: daemons.reconciler.performDeletes,
+              };
+            },
+            installTargets: installer.installTargets.map((target) => ({
+              id: target.targetId,
+              name: target.targetName,
+              enabled: true,
+              category: target.projectCategory,
+              ...(target.metaValidation ? { metaValidation: target.metaValidation } : {}),
+            })),
           },
-          small: SMALL_UPLOADS,
-          buildInfo: { name: 'longshore', version: VERSION, node: process.version },
-          reconciler: () => {
-            const { fullRunIntervalMs, slimRunIntervalMs } = actors.intervals.current.reconciler;
-            return {
-              enabled: daemons.reconciler.enabled,
-              fullRunInterval: formatDuration(fullRunIntervalMs),
-              slimRunInterval: formatDuration(slimRunIntervalMs),
-              performDeletes: daemons.reconciler.performDeletes,
-            };
-          },
-          installTargets: installer.installTargets.map((target) => ({
-            id: target.targetId,
-            name: target.targetName,
-            enabled: true,
-            category: target.projectCategory,
-            ...(target.metaValidation ? { metaValidation: target.metaValidation } : {}),
-          })),
-        },
-      }),
+        }),
+      ],
     },
     parts,
   );

@@ -36,6 +36,7 @@ import { type FrontEndParts, frontEnd, threadsHere } from './front-end.ts';
 import type { LiveSettings } from './live-settings.ts';
 import type { Core } from './open-core.ts';
 import { roomCheck } from './watch-dependencies.ts';
+import { consoleOrigins } from './web-console.ts';
 
 interface ReportParts extends FrontEndParts {
   readonly core: Pick<Core, 'store'>;
@@ -138,6 +139,7 @@ export async function reportService(
       name: 'report',
       host: containerCore.http.bindHost,
       port: containerCore.ports.report,
+      origins: consoleOrigins(containerCore),
       auth,
       // Its own routes include /health.
       checks: [],

@@ -12,6 +12,7 @@ import { shutDown } from '../../engine/runtime/shutdown.ts';
 import { Supervisor } from '../../engine/runtime/supervisor.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
+import type { LocalSignIn } from '../../http/installer/console/console-routes.ts';
 import { EXIT } from '../cli/command.ts';
 import { type Addresses, compose, type Service } from './compose.ts';
 import { demandAddresses, listenersOf } from './listeners.ts';
@@ -33,6 +34,8 @@ interface ServiceOptions {
   readonly mailDir?: string;
   /** Scratch space of this process only. */
   readonly scratchDir: string;
+  /** How people sign in to the web console without a token issuer; undefined = not at all. */
+  readonly signIn?: LocalSignIn | undefined;
   /** Children that start before all others and stop after them. */
   readonly first?: readonly ChildSpec[];
   /** Called once everything is up; the service ends if it rejects. */
@@ -59,7 +62,7 @@ export async function runService(options: ServiceOptions, stop: AbortSignal): Pr
     await demandAddresses(listenersOf(configuration));
     const vital = vitalDependencies(configuration, { clock, log });
     await waitForDependencies(vital, { waitMs: configuration.containerCore.startupWaitMs, clock, log }, signal);
-    const parts = { clock, log, metrics, env, scratchDir, mailDir, live, settings };
+    const parts = { clock, log, metrics, env, scratchDir, mailDir, live, settings, signIn: options.signIn };
     service = await compose(configuration, parts, scope, signal);
   } catch (error) {
     if (signal.aborted) return 'stopped';

@@ -140,12 +140,12 @@ export async function* allDatasets(
       ...(signal ? { signal } : {}),
     });
     yield* data as readonly ListingItem[];
-    cursor = cursorOf(response);
+    cursor = nextCursor(response);
   }
 }
 
-/** Undefined on the last page. */
-function cursorOf(response: Response): string | undefined {
+/** The cursor of the page after this answer of a list; undefined on the last page. */
+export function nextCursor(response: Response): string | undefined {
   const [, url] = /<([^>]*)>\s*;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
   return url === undefined ? undefined : (new URL(url).searchParams.get('cursor') ?? undefined);
 }

@@ -64,6 +64,126 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Shows the web console
+         * @description Anybody may call.
+         */
+        get: operations["getConsole"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/console/files/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Reads a file of the web console
+         * @description Anybody may call.
+         */
+        get: operations["getConsoleFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/console/settings.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the web console needs to know before somebody signs in
+         * @description Anybody may call.
+         */
+        get: operations["getConsoleSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/console/self": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who the caller is, and in which role
+         * @description Users and guests may call.
+         */
+        get: operations["getConsoleSelf"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/console/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Exchanges the one-time code that `longshore up` shows for a token of its operator
+         * @description Anybody may call.
+         */
+        post: operations["signInByCode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/console/sample-sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Gives a token of a sample user of `longshore up --demo`
+         * @description Anybody may call.
+         */
+        post: operations["signInAsSample"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/datasets": {
         parameters: {
             query?: never;
@@ -1357,12 +1477,6 @@ export interface components {
             programName?: string;
             projectName?: string;
         };
-        ArchivedFile: {
-            fileName: string;
-            /** Format: int64 */
-            fileSize: number;
-            sha256?: string;
-        };
         AuditItem: {
             /** @description Position in chronological order */
             id: string;
@@ -1466,6 +1580,44 @@ export interface components {
             /** @enum {unknown} */
             state: "started";
             skipRun: boolean;
+        };
+        ConsoleSelf: {
+            userId: components["schemas"]["UserId"];
+            firstName: string;
+            lastName: string;
+            /** @enum {unknown} */
+            role: "guest" | "user" | "observer" | "operator";
+        };
+        ConsoleSettings: {
+            product: string;
+            version: string;
+            services: {
+                /**
+                 * Format: uri
+                 * @description Absent = it is not part of this installation
+                 */
+                access?: string;
+                /**
+                 * Format: uri
+                 * @description Absent = it is not part of this installation
+                 */
+                report?: string;
+            };
+            signIn: {
+                oidc?: {
+                    /** Format: uri */
+                    issuer: string;
+                    clientId: string;
+                    scopes: string;
+                };
+                /** @description Whether one-time codes are accepted */
+                code: boolean;
+                sampleUsers: {
+                    userId: components["schemas"]["UserId"];
+                    name: string;
+                    about: string;
+                }[];
+            };
         };
         ContactInput: {
             firstName?: string;
@@ -2627,6 +2779,9 @@ export interface components {
             originalId: components["schemas"]["DatasetId"];
             revisions: components["schemas"]["Revision"][];
         };
+        SampleSignInInput: {
+            user: string;
+        };
         SelfMeta: {
             quota: {
                 /** Format: int64 */
@@ -2677,6 +2832,13 @@ export interface components {
             shareStatus: "open" | "accepted" | "rejected";
             type: components["schemas"]["DatasetType"];
             installTargets: components["schemas"]["InstallTargetId"][];
+        };
+        SignInInput: {
+            code: string;
+        };
+        SignedIn: {
+            /** @description A bearer token */
+            token: string;
         };
         StatusBlock: {
             upload: {
@@ -2823,7 +2985,7 @@ export interface components {
         ZipDetails: {
             /** Format: int64 */
             zipSize: number;
-            contents: components["schemas"]["ArchivedFile"][];
+            contents: components["schemas"]["FileDetails"][];
         };
     };
     responses: never;
@@ -2872,13 +3034,13 @@ export interface operations {
                      *         {
                      *           "kind": "target",
                      *           "name": "AlphaDB",
-                     *           "since": "2026-11-27T01:25:43.720Z"
+                     *           "since": "2026-11-26T18:14:49.276Z"
                      *         }
                      *       ],
                      *       "info": {
                      *         "threads": 13,
-                     *         "uptime": "9.712s",
-                     *         "uptimeMillis": 9712
+                     *         "uptime": "13.232s",
+                     *         "uptimeMillis": 13232
                      *       }
                      *     }
                      */
@@ -2980,6 +3142,376 @@ export interface operations {
             };
         };
     };
+    getConsole: {
+        parameters: {
+            query?: {
+                /** @description Set by the token issuer when a person has signed in; the page reads it */
+                code?: string;
+                /** @description Set by the token issuer when a person has signed in; the page reads it */
+                state?: string;
+                /** @description Set by the token issuer when a person has signed in; the page reads it */
+                iss?: string;
+                /** @description Set by the token issuer when a person has signed in; the page reads it */
+                session_state?: string;
+                /** @description Set by the token issuer when a person has signed in; the page reads it */
+                scope?: string;
+                /** @description Set by the token issuer when a person has signed in; the page reads it */
+                authuser?: string;
+                /** @description Set by the token issuer when a person has signed in; the page reads it */
+                prompt?: string;
+                /** @description Set by the token issuer when a person has signed in; the page reads it */
+                hd?: string;
+                /** @description Set by the token issuer when a person has signed in; the page reads it */
+                error?: string;
+                /** @description Set by the token issuer when a person has signed in; the page reads it */
+                error_description?: string;
+                /** @description Set by the token issuer when a person has signed in; the page reads it */
+                error_uri?: string;
+            };
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": unknown;
+                };
+            };
+            /** @description A header or query parameter is not understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The console is not built */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": unknown;
+                };
+            };
+        };
+    };
+    getConsoleFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path: {
+                /** @description as the page names it */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A script, a style sheet or an image */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/javascript": unknown;
+                };
+            };
+            /** @description A header or query parameter is not understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description no file */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getConsoleSettings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description URLs of the services, and ways to sign in */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConsoleSettings"];
+                };
+            };
+            /** @description A header or query parameter is not understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getConsoleSelf: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The caller */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConsoleSelf"];
+                };
+            };
+            /** @description A header or query parameter is not understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid bearer token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    signInByCode: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The code */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SignInInput"];
+            };
+        };
+        responses: {
+            /** @description A token */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedIn"];
+                };
+            };
+            /** @description A header or query parameter is not understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid bearer token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The code is wrong, used or expired, or the page is not of this machine */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    signInAsSample: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description One of the sample users */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SampleSignInInput"];
+            };
+        };
+        responses: {
+            /** @description A token */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedIn"];
+                };
+            };
+            /** @description A header or query parameter is not understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid bearer token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The code is wrong, used or expired, or the page is not of this machine */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listDatasets: {
         parameters: {
             query?: {
@@ -3032,7 +3564,7 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "datasetId": "0Vc8HVe2UMw2yM5B",
+                     *         "datasetId": "0Vc6X1VXevRL1T2f",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -3080,18 +3612,10 @@ export interface operations {
                      *             }
                      *           ]
                      *         },
-                     *         "shares": [
-                     *           {
-                     *             "userId": 22,
-                     *             "firstName": "First22",
-                     *             "lastName": "Last22",
-                     *             "affiliation": "",
-                     *             "accepted": true
-                     *           }
-                     *         ],
+                     *         "shares": [],
                      *         "fileCount": 2,
                      *         "fileSizeTotal": 28,
-                     *         "created": "2026-11-27T01:25:34.877Z",
+                     *         "created": "2026-11-26T18:14:39.663Z",
                      *         "summary": "Genes that I like",
                      *         "description": "At length"
                      *       }
@@ -3178,26 +3702,6 @@ export interface operations {
         /** @description Parts in any order, or JSON; exactly one of dataFile (or file), url and uploadIds is required */
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "details": {
-                 *         "name": "My genes",
-                 *         "summary": "Genes that I like",
-                 *         "origin": "direct-upload",
-                 *         "dependencies": [],
-                 *         "installTargets": [
-                 *           "AlphaDB"
-                 *         ],
-                 *         "type": {
-                 *           "name": "genes",
-                 *           "version": "1.0"
-                 *         }
-                 *       },
-                 *       "uploadIds": [
-                 *         "a95643da5e1fc7b418d19b49f4b6aa32"
-                 *       ]
-                 *     }
-                 */
                 "application/json": {
                     details: components["schemas"]["NewDataset"];
                     /** @description Finished resumable uploads of the owner, which become the data files; each can be used once */
@@ -3227,7 +3731,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc8HYYkSNordmh2"
+                     *       "datasetId": "0Vc6X111kZHXNLbc"
                      *     }
                      */
                     "application/json": components["schemas"]["AcceptedUpload"];
@@ -3375,7 +3879,7 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "datasetId": "0Vc8HdXW15bC032X",
+                     *         "datasetId": "0Vc6XGtuqVOw1NlS",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -3416,7 +3920,7 @@ export interface operations {
                      *         "shares": [],
                      *         "fileCount": 1,
                      *         "fileSizeTotal": 14,
-                     *         "created": "2026-11-27T01:26:05.139Z",
+                     *         "created": "2026-11-26T18:15:39.412Z",
                      *         "summary": "Genes that I like"
                      *       }
                      *     ]
@@ -3496,17 +4000,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example [
-                     *       {
-                     *         "uploadId": "a95643da5e1fc7b418d19b49f4b6aa32",
-                     *         "fileName": "genes.txt",
-                     *         "length": 14,
-                     *         "offset": 14,
-                     *         "expires": "2026-11-28T01:25:45.793Z"
-                     *       }
-                     *     ]
-                     */
                     "application/json": components["schemas"]["ResumableUpload"][];
                 };
             };
@@ -3576,8 +4069,6 @@ export interface operations {
                 "Upload-Length": string;
                 /** @description Pairs of key and Base64, with commas between; 'filename' is required */
                 "Upload-Metadata": string;
-                /** @description SHA-256 of the whole file (RFC 9530), which is checked when all of it has come */
-                "Repr-Digest"?: string;
                 /** @description Of the body: sha1 or sha256, a space, the digest in Base64 */
                 "Upload-Checksum"?: string;
                 /** @description A value that the client makes up for each thing to create, such as a UUID. Repeated with the same body within 24 hours, the request creates nothing and gets the same answer, with `Idempotent-Replayed: true`. Quotation marks around it do not count */
@@ -3724,15 +4215,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "uploadId": "a95643da5e1fc7b418d19b49f4b6aa32",
-                     *       "fileName": "genes.txt",
-                     *       "length": 14,
-                     *       "offset": 5,
-                     *       "expires": "2026-11-28T01:25:45.670Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ResumableUpload"];
                 };
             };
@@ -4307,7 +4789,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc8HXATCj6AhGKA",
+                     *       "datasetId": "0Vc6X4slqKOUTjQt",
                      *       "name": "My genes",
                      *       "type": {
                      *         "name": "genes",
@@ -4315,16 +4797,16 @@ export interface operations {
                      *         "category": "The genes"
                      *       },
                      *       "owner": {
-                     *         "userId": 22,
-                     *         "firstName": "First22",
-                     *         "lastName": "Last22",
-                     *         "email": "user22@example.org",
+                     *         "userId": 9007199254740992,
+                     *         "firstName": "First9007199254740993",
+                     *         "lastName": "Last9007199254740993",
+                     *         "email": "user9007199254740993@example.org",
                      *         "affiliation": ""
                      *       },
                      *       "origin": "direct-upload",
-                     *       "created": "2020-02-03T04:05:06.000Z",
+                     *       "created": "2026-11-26T18:14:52.530Z",
                      *       "summary": "Genes that I like",
-                     *       "visibility": "private",
+                     *       "visibility": "public",
                      *       "dependencies": [],
                      *       "installTargets": [
                      *         "AlphaDB"
@@ -4332,14 +4814,14 @@ export interface operations {
                      *       "daysForApproval": -1,
                      *       "shortName": "My genes",
                      *       "revisionHistory": {
-                     *         "originalId": "0Vc8HXATCj6AhGKA",
+                     *         "originalId": "0Vc6X4slqKOUTjQt",
                      *         "revisions": [
                      *           {
                      *             "action": "create",
-                     *             "timestamp": "2020-02-03T04:05:06.000Z",
-                     *             "revisionId": "0Vc8HXATCj6AhGKA",
+                     *             "timestamp": "2026-11-26T18:14:52.530Z",
+                     *             "revisionId": "0Vc6X4slqKOUTjQt",
                      *             "revisionNote": "Initial upload",
-                     *             "fileListUrl": "https://longshore.example.org/datasets/0Vc8HXATCj6AhGKA/files"
+                     *             "fileListUrl": "https://longshore.example.org/datasets/0Vc6X4slqKOUTjQt/files"
                      *           }
                      *         ]
                      *       },
@@ -4352,7 +4834,17 @@ export interface operations {
                      *         "import": {
                      *           "status": "complete"
                      *         },
-                     *         "install": []
+                     *         "install": [
+                     *           {
+                     *             "installTarget": "AlphaDB",
+                     *             "meta": {
+                     *               "status": "complete"
+                     *             },
+                     *             "data": {
+                     *               "status": "complete"
+                     *             }
+                     *           }
+                     *         ]
                      *       },
                      *       "files": {
                      *         "upload": {
@@ -4360,8 +4852,7 @@ export interface operations {
                      *           "contents": [
                      *             {
                      *               "fileName": "genes.txt",
-                     *               "fileSize": 14,
-                     *               "sha256": "826ff86e25c8b0ff9b37d197e42e11cf91687fd356bb0fc42ca57615ec5ce555"
+                     *               "fileSize": 14
                      *             }
                      *           ]
                      *         },
@@ -4370,8 +4861,7 @@ export interface operations {
                      *           "contents": [
                      *             {
                      *               "fileName": "genes.txt",
-                     *               "fileSize": 14,
-                     *               "sha256": "826ff86e25c8b0ff9b37d197e42e11cf91687fd356bb0fc42ca57615ec5ce555"
+                     *               "fileSize": 14
                      *             }
                      *           ]
                      *         },
@@ -4520,7 +5010,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc8HVe2UMw2yM5B_1"
+                     *       "datasetId": "0Vc6X1VXevRL1T2f_1"
                      *     }
                      */
                     "application/json": components["schemas"]["AcceptedUpload"];
@@ -4979,11 +5469,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "datasetId": "0Vc8HWSHI3cVIK5B"
-                     *     }
-                     */
                     "application/json": components["schemas"]["RetriedDataset"];
                 };
             };
@@ -5089,30 +5574,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "events": [
-                     *         {
-                     *           "id": 1795742732659,
-                     *           "kind": "accepted",
-                     *           "at": "2026-11-27T01:25:44.904Z",
-                     *           "datasetId": "0Vc8HYJI4xgJQKzw",
-                     *           "owner": 9007199254740992
-                     *         },
-                     *         {
-                     *           "id": 1795742732660,
-                     *           "kind": "import-ended",
-                     *           "at": "2026-11-27T01:25:45.046Z",
-                     *           "datasetId": "0Vc8HYJI4xgJQKzw",
-                     *           "owner": 9007199254740992,
-                     *           "status": "complete"
-                     *         }
-                     *       ],
-                     *       "upTo": 1795742732661,
-                     *       "more": false,
-                     *       "missed": false
-                     *     }
-                     */
                     "application/json": components["schemas"]["DatasetEventPage"];
                     "text/event-stream": string;
                 };
@@ -5209,29 +5670,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "events": [
-                     *         {
-                     *           "id": 1795742732623,
-                     *           "kind": "accepted",
-                     *           "at": "2026-11-27T01:25:34.957Z",
-                     *           "datasetId": "0Vc8HVe2UMw2yM5B",
-                     *           "owner": 9007199254740992
-                     *         },
-                     *         {
-                     *           "id": 1795742732624,
-                     *           "kind": "accepted",
-                     *           "at": "2026-11-27T01:25:35.663Z",
-                     *           "datasetId": "0Vc8HVrx4MfIz84G",
-                     *           "owner": 9007199254740992
-                     *         }
-                     *       ],
-                     *       "upTo": 1795742732661,
-                     *       "more": false,
-                     *       "missed": false
-                     *     }
-                     */
                     "application/json": components["schemas"]["DatasetEventPage"];
                     "text/event-stream": string;
                 };
@@ -5544,7 +5982,7 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "datasetId": "0Vc8HVvrsoadAc0d",
+                     *         "datasetId": "0Vc6X1lTyUk2EQO2",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -5563,7 +6001,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       {
-                     *         "datasetId": "0Vc8HVe2UMw2yM5B",
+                     *         "datasetId": "0Vc6X1VXevRL1T2f",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -5673,22 +6111,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "results": [
-                     *         {
-                     *           "webhookId": "wh_52f8ce6d76caed8a82686add483866ad",
-                     *           "owner": 9007199254740992,
-                     *           "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
-                     *           "kinds": [
-                     *             "installed"
-                     *           ],
-                     *           "state": "active",
-                     *           "created": "2026-11-27T01:28:30.421Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["WebhookList"];
                 };
             };
@@ -5752,8 +6174,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A value that the client makes up for each thing to create, such as a UUID. Repeated with the same body within 24 hours, the request creates nothing and gets the same answer, with `Idempotent-Replayed: true`. Quotation marks around it do not count */
-                "Idempotency-Key"?: string;
                 /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
                 "Api-Version"?: "1.7.0" | "1.8.0";
             };
@@ -5763,14 +6183,6 @@ export interface operations {
         /** @description Where to, and which kinds */
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
-                 *       "kinds": [
-                 *         "installed"
-                 *       ]
-                 *     }
-                 */
                 "application/json": components["schemas"]["WebhookInput"];
             };
         };
@@ -5781,19 +6193,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "webhookId": "wh_52f8ce6d76caed8a82686add483866ad",
-                     *       "owner": 9007199254740992,
-                     *       "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
-                     *       "kinds": [
-                     *         "installed"
-                     *       ],
-                     *       "state": "active",
-                     *       "created": "2026-11-27T01:28:30.421Z",
-                     *       "secret": "whsec_TCI3Mb3T80QdBLbyKaFa/xudppacjMP+w3KGreZS4bM="
-                     *     }
-                     */
                     "application/json": components["schemas"]["NewWebhook"];
                 };
             };
@@ -5824,15 +6223,6 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description A request with the same Idempotency-Key is under way; Retry-After says when to try again */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
             /** @description The body is not JSON */
             415: {
                 headers: {
@@ -5842,7 +6232,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is invalid, or the URL cannot be called; or the Idempotency-Key belongs to another request of the caller */
+            /** @description The body is invalid, or the URL cannot be called */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5901,24 +6291,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "webhookId": "wh_52f8ce6d76caed8a82686add483866ad",
-                     *       "owner": 9007199254740992,
-                     *       "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
-                     *       "kinds": [
-                     *         "installed"
-                     *       ],
-                     *       "state": "disabled",
-                     *       "reason": "disabled by its owner",
-                     *       "created": "2026-11-27T01:28:30.421Z",
-                     *       "last": {
-                     *         "at": "2026-11-27T01:28:30.771Z",
-                     *         "result": "delivered",
-                     *         "status": 204
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["Webhook"];
                 };
             };
@@ -6090,11 +6462,6 @@ export interface operations {
         /** @description What changes */
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "state": "disabled"
-                 *     }
-                 */
                 "application/json": components["schemas"]["WebhookPatch"];
             };
         };
@@ -6105,24 +6472,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "webhookId": "wh_52f8ce6d76caed8a82686add483866ad",
-                     *       "owner": 9007199254740992,
-                     *       "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
-                     *       "kinds": [
-                     *         "installed"
-                     *       ],
-                     *       "state": "disabled",
-                     *       "reason": "disabled by its owner",
-                     *       "created": "2026-11-27T01:28:30.421Z",
-                     *       "last": {
-                     *         "at": "2026-11-27T01:28:30.771Z",
-                     *         "result": "delivered",
-                     *         "status": 204
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["Webhook"];
                 };
             };
@@ -6213,8 +6562,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A value that the client makes up for each thing to create, such as a UUID. Repeated with the same body within 24 hours, the request creates nothing and gets the same answer, with `Idempotent-Replayed: true`. Quotation marks around it do not count */
-                "Idempotency-Key"?: string;
                 /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
                 "Api-Version"?: "1.7.0" | "1.8.0";
             };
@@ -6232,12 +6579,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "secret": "whsec_njSAdnVmOvcBGkJSMx7S9r5vNgADOekXuXyVbkTM8Ag=",
-                     *       "previousUntil": "2026-11-28T01:28:30.682Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["WebhookSecret"];
                 };
             };
@@ -6270,24 +6611,6 @@ export interface operations {
             };
             /** @description The caller has no such webhook */
             404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A request with the same Idempotency-Key is under way; Retry-After says when to try again */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The Idempotency-Key belongs to another request of the caller */
-            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6345,11 +6668,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "messageId": "msg_test_cff761093143e8cc247dbc27a34ca9a8"
-                     *     }
-                     */
                     "application/json": components["schemas"]["WebhookTest"];
                 };
             };
@@ -6453,22 +6771,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "results": [
-                     *         {
-                     *           "number": 1,
-                     *           "messageId": "msg_test_cff761093143e8cc247dbc27a34ca9a8",
-                     *           "type": "webhook.test",
-                     *           "state": "delivered",
-                     *           "failedAttempts": 0,
-                     *           "created": "2026-11-27T01:28:30.716Z",
-                     *           "ended": "2026-11-27T01:28:30.771Z",
-                     *           "status": 204
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["WebhookDeliveryList"];
                 };
             };
@@ -6555,15 +6857,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "mail": [
-                     *         "installed",
-                     *         "failed"
-                     *       ],
-                     *       "mailsAreSent": true
-                     *     }
-                     */
                     "application/json": components["schemas"]["Notifications"];
                 };
             };
@@ -6636,14 +6929,6 @@ export interface operations {
         /** @description What changes */
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "mail": [
-                 *         "installed",
-                 *         "failed"
-                 *       ]
-                 *     }
-                 */
                 "application/json": components["schemas"]["NotificationsPatch"];
             };
         };
@@ -6654,15 +6939,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "mail": [
-                     *         "installed",
-                     *         "failed"
-                     *       ],
-                     *       "mailsAreSent": true
-                     *     }
-                     */
                     "application/json": components["schemas"]["Notifications"];
                 };
             };
@@ -6853,13 +7129,11 @@ export interface operations {
                      *         "contents": [
                      *           {
                      *             "fileName": "genes.txt",
-                     *             "fileSize": 14,
-                     *             "sha256": "826ff86e25c8b0ff9b37d197e42e11cf91687fd356bb0fc42ca57615ec5ce555"
+                     *             "fileSize": 14
                      *           },
                      *           {
                      *             "fileName": "more.txt",
-                     *             "fileSize": 14,
-                     *             "sha256": "5800495ab469d9f4ebfbe1ceb581128c2418b1f257abe36ba1f70a6746921ca6"
+                     *             "fileSize": 14
                      *           }
                      *         ]
                      *       },
@@ -6868,13 +7142,11 @@ export interface operations {
                      *         "contents": [
                      *           {
                      *             "fileName": "genes.txt",
-                     *             "fileSize": 14,
-                     *             "sha256": "826ff86e25c8b0ff9b37d197e42e11cf91687fd356bb0fc42ca57615ec5ce555"
+                     *             "fileSize": 14
                      *           },
                      *           {
                      *             "fileName": "more.txt",
-                     *             "fileSize": 14,
-                     *             "sha256": "5800495ab469d9f4ebfbe1ceb581128c2418b1f257abe36ba1f70a6746921ca6"
+                     *             "fileSize": 14
                      *           }
                      *         ]
                      *       },
@@ -6979,7 +7251,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The archive; Repr-Digest is its SHA-256, if it is known */
+            /** @description The archive */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7102,7 +7374,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The archive; Repr-Digest is its SHA-256, if it is known */
+            /** @description The archive */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7227,7 +7499,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file; Repr-Digest is its SHA-256, if it is known */
+            /** @description The file */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7373,7 +7645,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The name cannot be used, the folder is full, or the body is empty, cut off, larger than is left or not of its digest */
+            /** @description The name cannot be used, the folder is full, or the body is empty, cut off or larger than is left */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7574,7 +7846,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file; Repr-Digest is its SHA-256, if it is known */
+            /** @description The file */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7720,7 +7992,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The name cannot be used, the folder is full, or the body is empty, cut off, larger than is left or not of its digest */
+            /** @description The name cannot be used, the folder is full, or the body is empty, cut off or larger than is left */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7921,7 +8193,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file; Repr-Digest is its SHA-256, if it is known */
+            /** @description The file */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8067,7 +8339,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The name cannot be used, the folder is full, or the body is empty, cut off, larger than is left or not of its digest */
+            /** @description The name cannot be used, the folder is full, or the body is empty, cut off or larger than is left */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8286,7 +8558,7 @@ export interface operations {
                      *       },
                      *       "visibility": "protected",
                      *       "owner": 9007199254740992,
-                     *       "created": "2026-11-27T01:26:05.139Z",
+                     *       "created": "2026-11-26T18:15:39.412Z",
                      *       "daysForApproval": -1,
                      *       "dependencies": []
                      *     }
@@ -8827,7 +9099,7 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "datasetId": "0Vc8HVgTamwD4kes",
+                     *           "datasetId": "0Vc6X111kZHXNLbc",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -8869,7 +9141,7 @@ export interface operations {
                      *           "visibility": "private",
                      *           "name": "My genes",
                      *           "origin": "direct-upload",
-                     *           "created": "2026-11-27T01:25:35.042Z",
+                     *           "created": "2026-11-26T18:14:37.726Z",
                      *           "isDeleted": false,
                      *           "summary": "Genes that I like",
                      *           "description": "At length",
@@ -8877,7 +9149,7 @@ export interface operations {
                      *           "projectName": "Project"
                      *         },
                      *         {
-                     *           "datasetId": "0Vc8HWKRs2Gdjasj",
+                     *           "datasetId": "0Vc6X1nnhcGYnBME",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -8902,7 +9174,7 @@ export interface operations {
                      *           "visibility": "private",
                      *           "name": "My genes",
                      *           "origin": "direct-upload",
-                     *           "created": "2026-11-27T01:25:37.276Z",
+                     *           "created": "2026-11-26T18:14:40.575Z",
                      *           "isDeleted": false,
                      *           "summary": "Genes that I like"
                      *         }
@@ -9005,36 +9277,29 @@ export interface operations {
                      *       "owner": 9007199254740992,
                      *       "isDeleted": false,
                      *       "origin": "direct-upload",
-                     *       "created": "2026-11-27T01:25:37.754Z",
-                     *       "inserted": "2026-11-27T01:25:37.762Z",
+                     *       "created": "2026-11-26T18:14:37.726Z",
+                     *       "inserted": "2026-11-26T18:14:37.799Z",
                      *       "name": "My genes",
                      *       "installTargets": [
-                     *         "AlphaDB"
+                     *         "AlphaDB",
+                     *         "BetaDB"
                      *       ],
-                     *       "status": "failed",
-                     *       "importMessages": [
-                     *         "the import script of the plugin failed; an administrator has the details"
-                     *       ],
+                     *       "status": "complete",
+                     *       "importMessages": [],
                      *       "visibility": "private",
                      *       "summary": "Genes that I like",
+                     *       "description": "At length",
                      *       "syncControl": {
                      *         "sharesUpdateTime": "1970-01-01T00:00:00.000Z",
-                     *         "dataUpdateTime": "1970-01-01T00:00:00.000Z",
-                     *         "metaUpdateTime": "2026-11-27T01:25:37.755Z"
+                     *         "dataUpdateTime": "2026-11-26T18:14:39.818Z",
+                     *         "metaUpdateTime": "2026-11-26T18:14:37.728Z"
                      *       },
-                     *       "discarded": [
-                     *         {
-                     *           "lane": "import",
-                     *           "at": "2026-11-27T01:25:43.420Z",
-                     *           "by": "Admin-Token",
-                     *           "reason": "of no use",
-                     *           "message": "the import script of the plugin failed; an administrator has the details"
-                     *         }
-                     *       ],
                      *       "uploadFiles": [
-                     *         "broken-import.txt"
+                     *         "genes.txt"
                      *       ],
-                     *       "installFiles": []
+                     *       "installFiles": [
+                     *         "genes.txt"
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["InternalDetails"];
@@ -9142,7 +9407,7 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "datasetId": "0Vc8HWm200vYvmC0",
+                     *           "datasetId": "0Vc6X2OzL0NzUsVS",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -9153,11 +9418,11 @@ export interface operations {
                      *             "AlphaDB"
                      *           ],
                      *           "messages": [
-                     *             "the import script of the plugin failed; an administrator has the details"
+                     *             "script import.sh ended with exit code 3"
                      *           ]
                      *         },
                      *         {
-                     *           "datasetId": "0Vc8HWSHI3cVIK5B",
+                     *           "datasetId": "0Vc6X1yQpcxxjUJR",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -9168,7 +9433,7 @@ export interface operations {
                      *             "AlphaDB"
                      *           ],
                      *           "messages": [
-                     *             "the import script of the plugin failed; an administrator has the details"
+                     *             "script import.sh ended with exit code 3"
                      *           ]
                      *         }
                      *       ],
@@ -9266,7 +9531,7 @@ export interface operations {
                      * @example {
                      *       "details": [
                      *         {
-                     *           "datasetId": "0Vc8HWW84Dn3NjvP",
+                     *           "datasetId": "0Vc6X2234v8AM4r3",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -9292,7 +9557,7 @@ export interface operations {
                      *                 "data": {
                      *                   "status": "failed-installation",
                      *                   "messages": [
-                     *                     "the install script of the plugin failed; an administrator has the details"
+                     *                     "script install-data.sh ended with exit code 3"
                      *                   ]
                      *                 }
                      *               }
@@ -9484,7 +9749,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc8HXATCj6AhGKA"
+                     *       "datasetId": "0Vc6X2sW6sI3Nu43"
                      *     }
                      */
                     "application/json": components["schemas"]["AcceptedUpload"];
@@ -9623,8 +9888,8 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "id": "1795742742257-60",
-                     *           "at": "2026-11-27T01:25:42.257Z",
+                     *           "id": "1795716887259-60",
+                     *           "at": "2026-11-26T18:14:47.259Z",
                      *           "kind": "change",
                      *           "actor": {
                      *             "kind": "machine",
@@ -9640,10 +9905,10 @@ export interface operations {
                      *           "outcome": "rejected",
                      *           "status": 404,
                      *           "count": 1,
-                     *           "request": "feaf0ffd-6635-42a9-9fab-42d33713f916"
+                     *           "request": "7db9b8e4-9f2c-41dc-8f16-df7679ac2e39"
                      *         }
                      *       ],
-                     *       "next": "1795742742257-60"
+                     *       "next": "1795716887259-60"
                      *     }
                      */
                     "application/json": components["schemas"]["AuditReport"];
@@ -9733,53 +9998,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "results": [
-                     *         {
-                     *           "id": "1795742735188-0-1",
-                     *           "at": "2026-11-27T01:25:35.188Z",
-                     *           "request": {
-                     *             "actor": {
-                     *               "kind": "user",
-                     *               "id": "9007199254740993"
-                     *             },
-                     *             "method": "POST",
-                     *             "route": "/datasets",
-                     *             "outcome": "done",
-                     *             "status": 202,
-                     *             "request": "4f2c2908-8e6c-4830-9e3d-89c01bd403cb"
-                     *           }
-                     *         },
-                     *         {
-                     *           "id": "1795742736805-1-1",
-                     *           "at": "2026-11-27T01:25:36.805Z",
-                     *           "job": {
-                     *             "lane": "import",
-                     *             "job": 1,
-                     *             "eventId": 1,
-                     *             "outcome": "done",
-                     *             "ms": 1607,
-                     *             "attempt": 1,
-                     *             "calls": [
-                     *               {
-                     *                 "ms": 1463,
-                     *                 "call": "import-dataset",
-                     *                 "plugin": "genes",
-                     *                 "outcome": "success"
-                     *               }
-                     *             ],
-                     *             "process": {
-                     *               "instance": 1,
-                     *               "host": "vm",
-                     *               "pid": 7340,
-                     *               "started": "2026-11-27T01:25:18.187Z"
-                     *             }
-                     *           }
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["DatasetHistory"];
                 };
             };
@@ -9869,7 +10087,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "current": {
-                     *         "started": "2026-11-27T01:25:43.054Z",
+                     *         "started": "2026-11-26T18:14:48.942Z",
                      *         "skipRun": true,
                      *         "datasets": 1,
                      *         "cleared": 0,
@@ -9961,7 +10179,7 @@ export interface operations {
                  * @example {
                  *       "targets": [
                  *         {
-                 *           "datasetId": "0Vc8HWW84Dn3NjvP",
+                 *           "datasetId": "0Vc6X2234v8AM4r3",
                  *           "installTarget": "AlphaDB"
                  *         }
                  *       ]
@@ -10231,16 +10449,16 @@ export interface operations {
                      *       ],
                      *       "results": [
                      *         {
-                     *           "id": 19,
+                     *           "id": 29,
                      *           "lane": "sharing",
-                     *           "datasetId": "0Vc8HVgTamwD4kes",
+                     *           "datasetId": "0Vc6X111kZHXNLbc",
                      *           "owner": 9007199254740992,
                      *           "state": "dead",
                      *           "attempts": 0,
                      *           "eventId": 1,
                      *           "message": "it was in vain",
-                     *           "runAt": "2026-11-27T01:25:42.540Z",
-                     *           "created": "2026-11-27T01:25:42.540Z"
+                     *           "runAt": "2026-11-26T18:14:47.461Z",
+                     *           "created": "2026-11-26T18:14:47.461Z"
                      *         }
                      *       ]
                      *     }
@@ -10327,7 +10545,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 19,
+                     *       "id": 29,
                      *       "state": "queued"
                      *     }
                      */
@@ -10441,7 +10659,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 20,
+                     *       "id": 31,
                      *       "state": "cancelling"
                      *     }
                      */
@@ -10562,7 +10780,7 @@ export interface operations {
                      * @example {
                      *       "current": {
                      *         "kind": "full",
-                     *         "started": "2026-11-27T01:25:42.981Z",
+                     *         "started": "2026-11-26T18:14:48.605Z",
                      *         "listed": 0,
                      *         "malformed": 0,
                      *         "reconciled": 0,
@@ -10573,7 +10791,7 @@ export interface operations {
                      *       },
                      *       "last": {
                      *         "kind": "full",
-                     *         "started": "2026-11-27T01:25:34.525Z",
+                     *         "started": "2026-11-26T18:14:37.326Z",
                      *         "listed": 0,
                      *         "malformed": 0,
                      *         "reconciled": 0,
@@ -10589,7 +10807,7 @@ export interface operations {
                      *         "deleted": 0,
                      *         "spared": 0,
                      *         "leftOut": [],
-                     *         "ended": "2026-11-27T01:25:34.695Z"
+                     *         "ended": "2026-11-26T18:14:37.793Z"
                      *       }
                      *     }
                      */
@@ -10772,15 +10990,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "last": {
-                     *         "started": "2026-11-27T01:25:43.025Z",
-                     *         "cutoff": "2026-10-28T01:25:43.025Z",
+                     *         "started": "2026-11-26T18:14:48.717Z",
+                     *         "cutoff": "2026-10-27T18:14:48.717Z",
                      *         "pruned": 0,
                      *         "trimmed": 0,
                      *         "skipped": {
                      *           "too-young": 1
                      *         },
                      *         "failures": 0,
-                     *         "ended": "2026-11-27T01:25:43.035Z"
+                     *         "ended": "2026-11-26T18:14:48.798Z"
                      *       }
                      *     }
                      */
@@ -10968,7 +11186,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "needsRestart": [],
-                     *       "unchanged": 426
+                     *       "unchanged": 408
                      *     }
                      */
                     "application/json": components["schemas"]["ReloadReport"];
@@ -11231,7 +11449,7 @@ export interface operations {
                      *         {
                      *           "kind": "target",
                      *           "name": "AlphaDB",
-                     *           "since": "2026-11-27T01:25:43.720Z",
+                     *           "since": "2026-11-26T18:14:49.276Z",
                      *           "by": "Admin-Token",
                      *           "reason": "new disks"
                      *         }
@@ -11334,7 +11552,7 @@ export interface operations {
                      * @example {
                      *       "kind": "target",
                      *       "name": "AlphaDB",
-                     *       "since": "2026-11-27T01:25:43.720Z",
+                     *       "since": "2026-11-26T18:14:49.276Z",
                      *       "by": "Admin-Token",
                      *       "reason": "new disks"
                      *     }
@@ -11559,34 +11777,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "results": [
-                     *         {
-                     *           "id": "import:0Vc8HWm200vYvmC0",
-                     *           "lane": "import",
-                     *           "state": "failed",
-                     *           "datasetId": "0Vc8HWm200vYvmC0",
-                     *           "owner": 9007199254740992,
-                     *           "type": "genes@1.0",
-                     *           "message": "script /work/wt/dig3/test/fixtures/scripts/told/import.sh ended with exit code 3",
-                     *           "cause": "script PATH ended with exit code N",
-                     *           "since": "2026-11-27T01:25:39.102Z"
-                     *         },
-                     *         {
-                     *           "id": "import:0Vc8HWSHI3cVIK5B",
-                     *           "lane": "import",
-                     *           "state": "failed",
-                     *           "datasetId": "0Vc8HWSHI3cVIK5B",
-                     *           "owner": 9007199254740992,
-                     *           "type": "genes@1.0",
-                     *           "message": "script /work/wt/dig3/test/fixtures/scripts/told/import.sh ended with exit code 3",
-                     *           "cause": "script PATH ended with exit code N",
-                     *           "since": "2026-11-27T01:25:43.111Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["FailedSteps"];
                 };
             };
@@ -11689,36 +11879,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "results": [
-                     *         {
-                     *           "cause": "script PATH ended with exit code N",
-                     *           "lane": "import",
-                     *           "state": "failed",
-                     *           "count": 2,
-                     *           "example": {
-                     *             "id": "import:0Vc8HWSHI3cVIK5B",
-                     *             "message": "script /work/wt/dig3/test/fixtures/scripts/told/import.sh ended with exit code 3"
-                     *           },
-                     *           "oldest": "2026-11-27T01:25:39.102Z",
-                     *           "newest": "2026-11-27T01:25:43.111Z"
-                     *         },
-                     *         {
-                     *           "cause": "cancelled by Admin-Token: wrong file",
-                     *           "lane": "import",
-                     *           "state": "dead",
-                     *           "count": 1,
-                     *           "example": {
-                     *             "id": "import:0Vc8HXl7YQgpkRlS",
-                     *             "message": "cancelled by Admin-Token: wrong file"
-                     *           },
-                     *           "oldest": "2026-11-27T01:25:42.904Z",
-                     *           "newest": "2026-11-27T01:25:42.904Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["FailureCauses"];
                 };
             };
@@ -11791,14 +11951,6 @@ export interface operations {
         /** @description Which problems */
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "ids": [
-                 *         "import:0Vc8HWSHI3cVIK5B"
-                 *       ],
-                 *       "dryRun": true
-                 *     }
-                 */
                 "application/json": components["schemas"]["ProblemRetry"];
             };
         };
@@ -11809,21 +11961,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "dryRun": true,
-                     *       "problems": 1,
-                     *       "done": 0,
-                     *       "lanes": [
-                     *         {
-                     *           "lane": "import",
-                     *           "problems": 1,
-                     *           "done": 0,
-                     *           "skipped": {}
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["HandledProblems"];
                 };
             };
@@ -11914,14 +12051,6 @@ export interface operations {
         /** @description Which problems */
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "ids": [
-                 *         "import:0Vc8HWSHI3cVIK5B"
-                 *       ],
-                 *       "reason": "of no use"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ProblemDiscard"];
             };
         };
@@ -11932,21 +12061,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "dryRun": false,
-                     *       "problems": 1,
-                     *       "done": 1,
-                     *       "lanes": [
-                     *         {
-                     *           "lane": "import",
-                     *           "problems": 1,
-                     *           "done": 1,
-                     *           "skipped": {}
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["HandledProblems"];
                 };
             };
@@ -12051,7 +12165,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "from": "2026-11-27T00:25:43.974Z",
+                     *       "from": "2026-11-26T17:14:49.664Z",
                      *       "step": 86400,
                      *       "names": [
                      *         "process.memory",
@@ -12059,10 +12173,10 @@ export interface operations {
                      *       ],
                      *       "series": {
                      *         "process.memory": [
-                     *           165138432
+                     *           152031232
                      *         ],
                      *         "process.delay": [
-                     *           0.008776063099503517
+                     *           0.017918335273861885
                      *         ]
                      *       }
                      *     }
@@ -12139,11 +12253,6 @@ export interface operations {
         /** @description For how long */
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "seconds": 60
-                 *     }
-                 */
                 "application/json": components["schemas"]["StoreHoldInput"];
             };
         };
@@ -12154,11 +12263,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "until": "2026-11-27T01:26:43.900Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["StoreHeld"];
                 };
             };
@@ -12263,11 +12367,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "held": false
-                     *     }
-                     */
                     "application/json": components["schemas"]["StoreReleased"];
                 };
             };

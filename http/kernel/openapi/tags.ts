@@ -39,7 +39,7 @@ const TAGS: readonly (Tag & { readonly paths: RegExp })[] = [
   {
     name: 'Service',
     description: 'What the service is, how it is, and what it offers',
-    paths: /^\/(api|health|ready|metrics|plugins|service-meta|service-info|config)\b/,
+    paths: /^\/(console|api|health|ready|metrics|plugins|service-meta|service-info|config)\b|^\/$/,
   },
 ];
 /** A test fails if a route has this group. */

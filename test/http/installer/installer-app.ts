@@ -31,6 +31,8 @@ import { silentLogger } from '../../../engine/runtime/log.ts';
 import { Metrics } from '../../../engine/runtime/metrics.ts';
 import { MetricsHistory } from '../../../engine/runtime/metrics-history.ts';
 import { systemClock } from '../../../engine/runtime/time.ts';
+import { type ConsoleOptions, consoleRoutes } from '../../../http/installer/console/console-routes.ts';
+import { SignInCodes } from '../../../http/installer/console/sign-in-codes.ts';
 import { eventMetrics } from '../../../http/installer/events/event-routes.ts';
 import { type InstallerOptions, type InstallerSettings, installerRoutes } from '../../../http/installer/routes.ts';
 import type { Route } from '../../../http/kernel/pipeline/route.ts';
@@ -41,7 +43,7 @@ import { FakeProcessSettings } from '../../fakes/fake-process-settings.ts';
 import { FakeUploadBytes } from '../../fakes/fake-upload-bytes.ts';
 import { PRUNER_REPORT, RECONCILER_REPORT } from '../../fixtures/daemon-reports.ts';
 import { anotherPool } from '../../support/database.ts';
-import { ADMIN, httpApp } from '../http-app.ts';
+import { ADMIN, httpApp, patientGuesses } from '../http-app.ts';
 import { type Answer, callAs, verify } from '../numbered-callers.ts';
 import { dataTypes, INSTALL_TARGETS } from './installation.ts';
 
@@ -91,9 +93,23 @@ export interface AppOptions {
   /** Default: none. */
   readonly cors?: readonly string[];
   readonly storeHold?: InstallerOptions['storeHold'];
+  /** Default: as `up --demo`, with tokens that nobody accepts. */
+  readonly console?: Partial<ConsoleOptions>;
   /** Default: those of the cache database. */
   readonly datasetEvents?: InstallerOptions['datasetEvents'];
 }
+
+const consoleOptions = (): ConsoleOptions => ({
+  ...{ product: 'Longshore', version: '1.2.3', basePath: '', oidc: undefined, issuerOrigins: [] },
+  services: () => ({}),
+  local: {
+    codes: new SignInCodes(systemClock, () => {}),
+    samples: [{ userId: '1' as UserId, name: 'Demo User', about: 'a sample' }],
+    operatorToken: async () => 'operator',
+    userToken: async () => 'user',
+  },
+  guesses: patientGuesses(),
+});
 
 const NEVER_BUSY: InstallerOptions['storeHold'] = {
   hold: async (ms) => new Date(Date.now() + ms),
@@ -160,7 +176,7 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
   let events = 0;
   const kept = new PostgresStoredBytes(anotherPool(t, db), 1);
   const { userMaxStorageBytes: quotaBytes } = { ...settings, ...options.settings };
-  const routes = installerRoutes({
+  const api = installerRoutes({
     store: new CountedStore(options.storage?.store ?? store, kept, {
       quotaBytes,
       clock: systemClock,
@@ -206,6 +222,7 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     ...(options.remoteFiles ? { remoteFiles: options.remoteFiles } : {}),
     ...(options.installStatus ? { installStatus: options.installStatus } : {}),
   });
+  const routes = [...consoleRoutes({ ...consoleOptions(), ...options.console }), ...api];
   const { url, port } = await listen(t, routes, {
     keys: new PostgresIdempotencyKeys(db),
     ...(options.cors ? { cors: options.cors } : {}),

@@ -1,0 +1,57 @@
+// Fields of forms: label, hint, and beside it the faults that the server or the page found.
+
+import {
+  TextField as Field,
+  FieldError,
+  Input,
+  Label,
+  Text,
+  TextArea,
+  type TextFieldProps,
+} from 'react-aria-components';
+
+interface Props extends Omit<TextFieldProps, 'children'> {
+  readonly label: string;
+  readonly hint?: string;
+  readonly faults?: readonly string[] | undefined;
+  readonly placeholder?: string;
+  readonly lines?: number;
+}
+
+export function TextField({ label, hint, faults = [], placeholder = '', lines, ...props }: Props) {
+  return (
+    <Field {...props} className="field" isInvalid={faults.length > 0} validationBehavior="aria">
+      <Label>{label}</Label>
+      {lines === undefined ? <Input placeholder={placeholder} /> : <TextArea rows={lines} placeholder={placeholder} />}
+      {hint !== undefined && (
+        <Text slot="description" className="hint">
+          {hint}
+        </Text>
+      )}
+      <FieldError className="fault">{faults.join(' ')}</FieldError>
+    </Field>
+  );
+}
+
+interface SelectProps<Value extends string> {
+  readonly label: string;
+  readonly value: Value;
+  readonly options: readonly (readonly [value: Value, text: string])[];
+  readonly onChange: (value: Value) => void;
+}
+
+/** The browser's own: on phones it is the one that people know. */
+export function Select<Value extends string>({ label, value, options, onChange }: SelectProps<Value>) {
+  return (
+    <label className="field">
+      <span>{label}</span>
+      <select value={value} onChange={(event) => onChange(event.target.value as Value)}>
+        {options.map(([one, text]) => (
+          <option key={one} value={one}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

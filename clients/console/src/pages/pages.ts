@@ -1,0 +1,28 @@
+// The pages, in the order of the navigation. Each is a folder beside this file, and loaded when it is first shown.
+
+import type { ComponentType } from 'react';
+import type { IconName } from '../components/icons.tsx';
+import { texts } from '../texts.ts';
+
+export interface Page {
+  /** The address: `#/path`, with what the page adds after a slash. */
+  readonly path: string;
+  readonly title: string;
+  readonly icon: IconName;
+  readonly group: keyof typeof texts.shell.groups;
+  /** Shown to operators and observers only; the server checks each request. */
+  readonly forOperators?: true;
+  /** Not in the navigation: other pages lead to it. */
+  readonly isHidden?: true;
+  readonly load: () => Promise<{ readonly default: ComponentType }>;
+}
+
+export const pages: readonly Page[] = [
+  {
+    path: 'datasets',
+    title: texts.datasets.title,
+    icon: 'datasets',
+    group: 'work',
+    load: () => import('./datasets/page.tsx'),
+  },
+];

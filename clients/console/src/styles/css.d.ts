@@ -1,0 +1,3 @@
+// Style sheets are bundled by bin/build/console.ts.
+
+declare module '*.css';

@@ -1,0 +1,90 @@
+// The console of a running `longshore up --demo` in the browser: somebody signs in and looks at a page. A page of the console is
+// tested beside this file.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Test } from 'tap';
+import { freePortBase, longshore, ROOT, tempDir, type Up, up } from '../../support/longshore.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+export interface Console {
+  readonly app: Up;
+  /** Of the page. */
+  readonly url: string;
+  /** The link that `up` printed last. */
+  link(): string;
+}
+
+/** A running program with one installed dataset, whose console is built. */
+export async function demoConsole(t: Test): Promise<Console> {
+  if (!existsSync(join(ROOT, 'clients', 'console', 'built', 'manifest.json')))
+    throw new Error('the console is not built: npm run build:console');
+  const base = await freePortBase();
+  const app = await up(t, await tempDir(t), ['--demo', '--port-base', String(base)]);
+  return {
+    app,
+    url: `${app.endpoints.installer}/`,
+    link() {
+      const found = [...app.printed().matchAll(/^console: open (\S+)/gm)].at(-1)?.[1];
+      if (found === undefined) throw new Error(`up printed no link: ${app.printed()}`);
+      return found;
+    },
+  };
+}
+
+export interface Visit {
+  readonly page: Page;
+  /** What the browser complained of: refused by the policy, failed, thrown. */
+  readonly complaints: readonly string[];
+}
+
+/** A new visitor. */
+export async function visit(
+  t: Test,
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<Visit> {
+  const context = await browser.newContext({ viewport: { width: 1_280, height: 860 }, ...options });
+  t.teardown(() => context.close());
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  await page.goto(url);
+  return { page, complaints };
+}
+
+export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true } as const;
+
+/** Violations of WCAG 2.2 A and AA, and of axe's best practices, each with where. */
+export async function violations(page: Page): Promise<readonly string[]> {
+  await page.evaluate(AXE);
+  const { violations } = (await page.evaluate(
+    "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })",
+  )) as { violations: readonly { id: string; nodes: readonly { html: string }[] }[] };
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
+}
+
+/** For people: with LONGSHORE_PICTURES the page is also kept as a picture in that folder. */
+export async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env.LONGSHORE_PICTURES;
+  if (folder === undefined) return;
+  await mkdir(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`) });
+}
+
+/** Uploads a dataset of the user by the command line. */
+export async function uploaded({ app }: Console, user: string, name: string): Promise<void> {
+  const { code, stderr } = await longshore([
+    ...['upload', join(ROOT, 'config', 'samples', 'genes.txt'), '--data', app.dir, '--user', user],
+    ...['--type', 'genelist@1.0', '--target', 'AlphaDB', '--name', name, '--summary', 'Genes of interest'],
+  ]);
+  if (code !== 0) throw new Error(`upload: ${stderr}`);
+}
