@@ -22,7 +22,7 @@ t.test('no file outgrows what a reader can hold', async (t) => {
 /** Words between tags, and words in attributes that people read. */
 const ownTexts = (code: string): readonly string[] =>
   [
-    ...code.matchAll(/^\s+([A-Z][a-z]+[ \w',]*[.?!]?)$/gm),
+    ...code.matchAll(/^\s+([A-Z][a-z]+( [\w',]+)*[.?!]?)$/gm),
     ...code.matchAll(/<[a-zA-Z][^<>=]*>\s*([A-Za-z][\w ,.']+)\s*<\//g),
     ...code.matchAll(/\s(?:label|title|hint|advice|placeholder|aria-label|alt)="([^"]+)"/g),
   ].map(([, text = '']) => text);

@@ -137,6 +137,9 @@ const LENGTHS: Record<string, Bounds> = {
   // Beyond the contract: what must not be empty, and our own sections.
   'containerCore.authentication.oauth.issuer': [1, OPEN],
   'containerCore.authentication.operators.claim': [1, OPEN],
+  'containerCore.console.product': [1, 80],
+  'containerCore.console.oidc.clientId': [1, OPEN],
+  'containerCore.console.oidc.scopes': [1, OPEN],
   'containerCore.authentication.operators.operator.*': [1, OPEN],
   'containerCore.authentication.operators.observer.*': [1, OPEN],
   'containerCore.authentication.oauth.audience': [1, OPEN],

@@ -76,6 +76,7 @@ const targetDb = (username: string) => ({
 /** What the shortest file says; absent sections stay absent. */
 const DEFAULTS = {
   containerCore: {
+    console: { product: 'Longshore' },
     http: {
       bindHost: '127.0.0.1',
       enableCors: false,

@@ -12,7 +12,7 @@ export const texts = {
     you: 'You',
     signOut: 'Sign out',
     theme: 'Appearance',
-    themes: { system: 'Like the system', light: 'Light', dark: 'Dark' },
+    themes: { system: 'System', light: 'Light', dark: 'Dark' },
     unreachable: 'The server cannot be reached. Trying again.',
     tryNow: 'Try now',
     reachable: 'The server answers again.',

@@ -27,7 +27,7 @@ t.test('lists datasets, follows changes, shares and deletes', async (t) => {
   const { page, complaints } = await visit(t, chromium, demo.url);
   await page.getByRole('button', { name: 'Sign in as Demo User' }).click();
   await page.getByRole('link', { name: 'Sample gene list' }).waitFor();
-  await page.getByText('Installed').first().waitFor();
+  await page.getByRole('row').filter({ hasText: 'Sample gene list' }).getByText('Installed').waitFor();
 
   await uploaded(demo, '1', 'Genes that come later');
   const row = page.getByRole('row').filter({ hasText: 'Genes that come later' });
