@@ -4,8 +4,8 @@
 import { accepts } from '../../kernel/answers/content-encoding.ts';
 import { cached } from '../../kernel/openapi/cached.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
-import { notFound } from '../../kernel/pipeline/errors.ts';
-import type { Route, RouteParameter } from '../../kernel/pipeline/route.ts';
+import { notFound, Problem } from '../../kernel/pipeline/errors.ts';
+import { answer, type Route, type RouteParameter } from '../../kernel/pipeline/route.ts';
 import { type ConsoleFiles, consoleFiles } from './console-files.ts';
 
 export interface ConsolePageOptions {
@@ -50,7 +50,7 @@ export function consolePageRoutes(options: ConsolePageOptions): readonly Route[]
       query,
       responses: {
         200: { description: 'A page', contentType: 'text/html' },
-        503: { description: 'The console is not built', contentType: 'text/plain' },
+        503: { description: 'The console is not built', contentType: 'text/plain', schema: { type: 'string' } },
       },
       handler: async (context) => {
         const files = await built();
@@ -70,7 +70,7 @@ export function consolePageRoutes(options: ConsolePageOptions): readonly Route[]
       params: { name: { description: 'as the page names it', schema: { type: 'string' } } },
       responses: {
         200: { description: 'A script, a style sheet or an image', contentType: 'text/javascript' },
-        404: { description: 'no file' },
+        404: answer('No such file', Problem),
       },
       handler: async (context) => sendFile(context, await built()),
     },
