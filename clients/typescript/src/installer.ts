@@ -1477,6 +1477,12 @@ export interface components {
             programName?: string;
             projectName?: string;
         };
+        ArchivedFile: {
+            fileName: string;
+            /** Format: int64 */
+            fileSize: number;
+            sha256?: string;
+        };
         AuditItem: {
             /** @description Position in chronological order */
             id: string;
@@ -2985,7 +2991,7 @@ export interface components {
         ZipDetails: {
             /** Format: int64 */
             zipSize: number;
-            contents: components["schemas"]["FileDetails"][];
+            contents: components["schemas"]["ArchivedFile"][];
         };
     };
     responses: never;
@@ -3034,13 +3040,13 @@ export interface operations {
                      *         {
                      *           "kind": "target",
                      *           "name": "AlphaDB",
-                     *           "since": "2026-11-26T18:14:49.276Z"
+                     *           "since": "2026-11-27T01:25:43.720Z"
                      *         }
                      *       ],
                      *       "info": {
                      *         "threads": 13,
-                     *         "uptime": "13.232s",
-                     *         "uptimeMillis": 13232
+                     *         "uptime": "9.712s",
+                     *         "uptimeMillis": 9712
                      *       }
                      *     }
                      */
@@ -3201,7 +3207,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/plain": unknown;
+                    "text/plain": string;
                 };
             };
         };
@@ -3239,12 +3245,14 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description no file */
+            /** @description No such file */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
             };
         };
     };
@@ -3564,7 +3572,7 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "datasetId": "0Vc6X1VXevRL1T2f",
+                     *         "datasetId": "0Vc8HVe2UMw2yM5B",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -3612,10 +3620,18 @@ export interface operations {
                      *             }
                      *           ]
                      *         },
-                     *         "shares": [],
+                     *         "shares": [
+                     *           {
+                     *             "userId": 22,
+                     *             "firstName": "First22",
+                     *             "lastName": "Last22",
+                     *             "affiliation": "",
+                     *             "accepted": true
+                     *           }
+                     *         ],
                      *         "fileCount": 2,
                      *         "fileSizeTotal": 28,
-                     *         "created": "2026-11-26T18:14:39.663Z",
+                     *         "created": "2026-11-27T01:25:34.877Z",
                      *         "summary": "Genes that I like",
                      *         "description": "At length"
                      *       }
@@ -3702,6 +3718,26 @@ export interface operations {
         /** @description Parts in any order, or JSON; exactly one of dataFile (or file), url and uploadIds is required */
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "details": {
+                 *         "name": "My genes",
+                 *         "summary": "Genes that I like",
+                 *         "origin": "direct-upload",
+                 *         "dependencies": [],
+                 *         "installTargets": [
+                 *           "AlphaDB"
+                 *         ],
+                 *         "type": {
+                 *           "name": "genes",
+                 *           "version": "1.0"
+                 *         }
+                 *       },
+                 *       "uploadIds": [
+                 *         "a95643da5e1fc7b418d19b49f4b6aa32"
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     details: components["schemas"]["NewDataset"];
                     /** @description Finished resumable uploads of the owner, which become the data files; each can be used once */
@@ -3731,7 +3767,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc6X111kZHXNLbc"
+                     *       "datasetId": "0Vc8HYYkSNordmh2"
                      *     }
                      */
                     "application/json": components["schemas"]["AcceptedUpload"];
@@ -3879,7 +3915,7 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "datasetId": "0Vc6XGtuqVOw1NlS",
+                     *         "datasetId": "0Vc8HdXW15bC032X",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -3920,7 +3956,7 @@ export interface operations {
                      *         "shares": [],
                      *         "fileCount": 1,
                      *         "fileSizeTotal": 14,
-                     *         "created": "2026-11-26T18:15:39.412Z",
+                     *         "created": "2026-11-27T01:26:05.139Z",
                      *         "summary": "Genes that I like"
                      *       }
                      *     ]
@@ -4000,6 +4036,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "uploadId": "a95643da5e1fc7b418d19b49f4b6aa32",
+                     *         "fileName": "genes.txt",
+                     *         "length": 14,
+                     *         "offset": 14,
+                     *         "expires": "2026-11-28T01:25:45.793Z"
+                     *       }
+                     *     ]
+                     */
                     "application/json": components["schemas"]["ResumableUpload"][];
                 };
             };
@@ -4069,6 +4116,8 @@ export interface operations {
                 "Upload-Length": string;
                 /** @description Pairs of key and Base64, with commas between; 'filename' is required */
                 "Upload-Metadata": string;
+                /** @description SHA-256 of the whole file (RFC 9530), which is checked when all of it has come */
+                "Repr-Digest"?: string;
                 /** @description Of the body: sha1 or sha256, a space, the digest in Base64 */
                 "Upload-Checksum"?: string;
                 /** @description A value that the client makes up for each thing to create, such as a UUID. Repeated with the same body within 24 hours, the request creates nothing and gets the same answer, with `Idempotent-Replayed: true`. Quotation marks around it do not count */
@@ -4215,6 +4264,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "uploadId": "a95643da5e1fc7b418d19b49f4b6aa32",
+                     *       "fileName": "genes.txt",
+                     *       "length": 14,
+                     *       "offset": 5,
+                     *       "expires": "2026-11-28T01:25:45.670Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ResumableUpload"];
                 };
             };
@@ -4789,7 +4847,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc6X4slqKOUTjQt",
+                     *       "datasetId": "0Vc8HXATCj6AhGKA",
                      *       "name": "My genes",
                      *       "type": {
                      *         "name": "genes",
@@ -4797,16 +4855,16 @@ export interface operations {
                      *         "category": "The genes"
                      *       },
                      *       "owner": {
-                     *         "userId": 9007199254740992,
-                     *         "firstName": "First9007199254740993",
-                     *         "lastName": "Last9007199254740993",
-                     *         "email": "user9007199254740993@example.org",
+                     *         "userId": 22,
+                     *         "firstName": "First22",
+                     *         "lastName": "Last22",
+                     *         "email": "user22@example.org",
                      *         "affiliation": ""
                      *       },
                      *       "origin": "direct-upload",
-                     *       "created": "2026-11-26T18:14:52.530Z",
+                     *       "created": "2020-02-03T04:05:06.000Z",
                      *       "summary": "Genes that I like",
-                     *       "visibility": "public",
+                     *       "visibility": "private",
                      *       "dependencies": [],
                      *       "installTargets": [
                      *         "AlphaDB"
@@ -4814,14 +4872,14 @@ export interface operations {
                      *       "daysForApproval": -1,
                      *       "shortName": "My genes",
                      *       "revisionHistory": {
-                     *         "originalId": "0Vc6X4slqKOUTjQt",
+                     *         "originalId": "0Vc8HXATCj6AhGKA",
                      *         "revisions": [
                      *           {
                      *             "action": "create",
-                     *             "timestamp": "2026-11-26T18:14:52.530Z",
-                     *             "revisionId": "0Vc6X4slqKOUTjQt",
+                     *             "timestamp": "2020-02-03T04:05:06.000Z",
+                     *             "revisionId": "0Vc8HXATCj6AhGKA",
                      *             "revisionNote": "Initial upload",
-                     *             "fileListUrl": "https://longshore.example.org/datasets/0Vc6X4slqKOUTjQt/files"
+                     *             "fileListUrl": "https://longshore.example.org/datasets/0Vc8HXATCj6AhGKA/files"
                      *           }
                      *         ]
                      *       },
@@ -4834,17 +4892,7 @@ export interface operations {
                      *         "import": {
                      *           "status": "complete"
                      *         },
-                     *         "install": [
-                     *           {
-                     *             "installTarget": "AlphaDB",
-                     *             "meta": {
-                     *               "status": "complete"
-                     *             },
-                     *             "data": {
-                     *               "status": "complete"
-                     *             }
-                     *           }
-                     *         ]
+                     *         "install": []
                      *       },
                      *       "files": {
                      *         "upload": {
@@ -4852,7 +4900,8 @@ export interface operations {
                      *           "contents": [
                      *             {
                      *               "fileName": "genes.txt",
-                     *               "fileSize": 14
+                     *               "fileSize": 14,
+                     *               "sha256": "826ff86e25c8b0ff9b37d197e42e11cf91687fd356bb0fc42ca57615ec5ce555"
                      *             }
                      *           ]
                      *         },
@@ -4861,7 +4910,8 @@ export interface operations {
                      *           "contents": [
                      *             {
                      *               "fileName": "genes.txt",
-                     *               "fileSize": 14
+                     *               "fileSize": 14,
+                     *               "sha256": "826ff86e25c8b0ff9b37d197e42e11cf91687fd356bb0fc42ca57615ec5ce555"
                      *             }
                      *           ]
                      *         },
@@ -5010,7 +5060,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc6X1VXevRL1T2f_1"
+                     *       "datasetId": "0Vc8HVe2UMw2yM5B_1"
                      *     }
                      */
                     "application/json": components["schemas"]["AcceptedUpload"];
@@ -5469,6 +5519,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "datasetId": "0Vc8HWSHI3cVIK5B"
+                     *     }
+                     */
                     "application/json": components["schemas"]["RetriedDataset"];
                 };
             };
@@ -5574,6 +5629,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "events": [
+                     *         {
+                     *           "id": 1795742732659,
+                     *           "kind": "accepted",
+                     *           "at": "2026-11-27T01:25:44.904Z",
+                     *           "datasetId": "0Vc8HYJI4xgJQKzw",
+                     *           "owner": 9007199254740992
+                     *         },
+                     *         {
+                     *           "id": 1795742732660,
+                     *           "kind": "import-ended",
+                     *           "at": "2026-11-27T01:25:45.046Z",
+                     *           "datasetId": "0Vc8HYJI4xgJQKzw",
+                     *           "owner": 9007199254740992,
+                     *           "status": "complete"
+                     *         }
+                     *       ],
+                     *       "upTo": 1795742732661,
+                     *       "more": false,
+                     *       "missed": false
+                     *     }
+                     */
                     "application/json": components["schemas"]["DatasetEventPage"];
                     "text/event-stream": string;
                 };
@@ -5670,6 +5749,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "events": [
+                     *         {
+                     *           "id": 1795742732623,
+                     *           "kind": "accepted",
+                     *           "at": "2026-11-27T01:25:34.957Z",
+                     *           "datasetId": "0Vc8HVe2UMw2yM5B",
+                     *           "owner": 9007199254740992
+                     *         },
+                     *         {
+                     *           "id": 1795742732624,
+                     *           "kind": "accepted",
+                     *           "at": "2026-11-27T01:25:35.663Z",
+                     *           "datasetId": "0Vc8HVrx4MfIz84G",
+                     *           "owner": 9007199254740992
+                     *         }
+                     *       ],
+                     *       "upTo": 1795742732661,
+                     *       "more": false,
+                     *       "missed": false
+                     *     }
+                     */
                     "application/json": components["schemas"]["DatasetEventPage"];
                     "text/event-stream": string;
                 };
@@ -5982,7 +6084,7 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "datasetId": "0Vc6X1lTyUk2EQO2",
+                     *         "datasetId": "0Vc8HVvrsoadAc0d",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -6001,7 +6103,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       {
-                     *         "datasetId": "0Vc6X1VXevRL1T2f",
+                     *         "datasetId": "0Vc8HVe2UMw2yM5B",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -6111,6 +6213,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "results": [
+                     *         {
+                     *           "webhookId": "wh_52f8ce6d76caed8a82686add483866ad",
+                     *           "owner": 9007199254740992,
+                     *           "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
+                     *           "kinds": [
+                     *             "installed"
+                     *           ],
+                     *           "state": "active",
+                     *           "created": "2026-11-27T01:28:30.421Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["WebhookList"];
                 };
             };
@@ -6174,6 +6292,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description A value that the client makes up for each thing to create, such as a UUID. Repeated with the same body within 24 hours, the request creates nothing and gets the same answer, with `Idempotent-Replayed: true`. Quotation marks around it do not count */
+                "Idempotency-Key"?: string;
                 /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
                 "Api-Version"?: "1.7.0" | "1.8.0";
             };
@@ -6183,6 +6303,14 @@ export interface operations {
         /** @description Where to, and which kinds */
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
+                 *       "kinds": [
+                 *         "installed"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["WebhookInput"];
             };
         };
@@ -6193,6 +6321,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "webhookId": "wh_52f8ce6d76caed8a82686add483866ad",
+                     *       "owner": 9007199254740992,
+                     *       "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
+                     *       "kinds": [
+                     *         "installed"
+                     *       ],
+                     *       "state": "active",
+                     *       "created": "2026-11-27T01:28:30.421Z",
+                     *       "secret": "whsec_TCI3Mb3T80QdBLbyKaFa/xudppacjMP+w3KGreZS4bM="
+                     *     }
+                     */
                     "application/json": components["schemas"]["NewWebhook"];
                 };
             };
@@ -6223,6 +6364,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description A request with the same Idempotency-Key is under way; Retry-After says when to try again */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The body is not JSON */
             415: {
                 headers: {
@@ -6232,7 +6382,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The body is invalid, or the URL cannot be called */
+            /** @description The body is invalid, or the URL cannot be called; or the Idempotency-Key belongs to another request of the caller */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6291,6 +6441,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "webhookId": "wh_52f8ce6d76caed8a82686add483866ad",
+                     *       "owner": 9007199254740992,
+                     *       "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
+                     *       "kinds": [
+                     *         "installed"
+                     *       ],
+                     *       "state": "disabled",
+                     *       "reason": "disabled by its owner",
+                     *       "created": "2026-11-27T01:28:30.421Z",
+                     *       "last": {
+                     *         "at": "2026-11-27T01:28:30.771Z",
+                     *         "result": "delivered",
+                     *         "status": 204
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Webhook"];
                 };
             };
@@ -6462,6 +6630,11 @@ export interface operations {
         /** @description What changes */
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "state": "disabled"
+                 *     }
+                 */
                 "application/json": components["schemas"]["WebhookPatch"];
             };
         };
@@ -6472,6 +6645,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "webhookId": "wh_52f8ce6d76caed8a82686add483866ad",
+                     *       "owner": 9007199254740992,
+                     *       "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
+                     *       "kinds": [
+                     *         "installed"
+                     *       ],
+                     *       "state": "disabled",
+                     *       "reason": "disabled by its owner",
+                     *       "created": "2026-11-27T01:28:30.421Z",
+                     *       "last": {
+                     *         "at": "2026-11-27T01:28:30.771Z",
+                     *         "result": "delivered",
+                     *         "status": 204
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["Webhook"];
                 };
             };
@@ -6562,6 +6753,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description A value that the client makes up for each thing to create, such as a UUID. Repeated with the same body within 24 hours, the request creates nothing and gets the same answer, with `Idempotent-Replayed: true`. Quotation marks around it do not count */
+                "Idempotency-Key"?: string;
                 /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
                 "Api-Version"?: "1.7.0" | "1.8.0";
             };
@@ -6579,6 +6772,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "secret": "whsec_njSAdnVmOvcBGkJSMx7S9r5vNgADOekXuXyVbkTM8Ag=",
+                     *       "previousUntil": "2026-11-28T01:28:30.682Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["WebhookSecret"];
                 };
             };
@@ -6611,6 +6810,24 @@ export interface operations {
             };
             /** @description The caller has no such webhook */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A request with the same Idempotency-Key is under way; Retry-After says when to try again */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Idempotency-Key belongs to another request of the caller */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6668,6 +6885,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "messageId": "msg_test_cff761093143e8cc247dbc27a34ca9a8"
+                     *     }
+                     */
                     "application/json": components["schemas"]["WebhookTest"];
                 };
             };
@@ -6771,6 +6993,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "results": [
+                     *         {
+                     *           "number": 1,
+                     *           "messageId": "msg_test_cff761093143e8cc247dbc27a34ca9a8",
+                     *           "type": "webhook.test",
+                     *           "state": "delivered",
+                     *           "failedAttempts": 0,
+                     *           "created": "2026-11-27T01:28:30.716Z",
+                     *           "ended": "2026-11-27T01:28:30.771Z",
+                     *           "status": 204
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["WebhookDeliveryList"];
                 };
             };
@@ -6857,6 +7095,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "mail": [
+                     *         "installed",
+                     *         "failed"
+                     *       ],
+                     *       "mailsAreSent": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["Notifications"];
                 };
             };
@@ -6929,6 +7176,14 @@ export interface operations {
         /** @description What changes */
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "mail": [
+                 *         "installed",
+                 *         "failed"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["NotificationsPatch"];
             };
         };
@@ -6939,6 +7194,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "mail": [
+                     *         "installed",
+                     *         "failed"
+                     *       ],
+                     *       "mailsAreSent": true
+                     *     }
+                     */
                     "application/json": components["schemas"]["Notifications"];
                 };
             };
@@ -7129,11 +7393,13 @@ export interface operations {
                      *         "contents": [
                      *           {
                      *             "fileName": "genes.txt",
-                     *             "fileSize": 14
+                     *             "fileSize": 14,
+                     *             "sha256": "826ff86e25c8b0ff9b37d197e42e11cf91687fd356bb0fc42ca57615ec5ce555"
                      *           },
                      *           {
                      *             "fileName": "more.txt",
-                     *             "fileSize": 14
+                     *             "fileSize": 14,
+                     *             "sha256": "5800495ab469d9f4ebfbe1ceb581128c2418b1f257abe36ba1f70a6746921ca6"
                      *           }
                      *         ]
                      *       },
@@ -7142,11 +7408,13 @@ export interface operations {
                      *         "contents": [
                      *           {
                      *             "fileName": "genes.txt",
-                     *             "fileSize": 14
+                     *             "fileSize": 14,
+                     *             "sha256": "826ff86e25c8b0ff9b37d197e42e11cf91687fd356bb0fc42ca57615ec5ce555"
                      *           },
                      *           {
                      *             "fileName": "more.txt",
-                     *             "fileSize": 14
+                     *             "fileSize": 14,
+                     *             "sha256": "5800495ab469d9f4ebfbe1ceb581128c2418b1f257abe36ba1f70a6746921ca6"
                      *           }
                      *         ]
                      *       },
@@ -7251,7 +7519,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The archive */
+            /** @description The archive; Repr-Digest is its SHA-256, if it is known */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7374,7 +7642,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The archive */
+            /** @description The archive; Repr-Digest is its SHA-256, if it is known */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7499,7 +7767,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file */
+            /** @description The file; Repr-Digest is its SHA-256, if it is known */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7645,7 +7913,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The name cannot be used, the folder is full, or the body is empty, cut off or larger than is left */
+            /** @description The name cannot be used, the folder is full, or the body is empty, cut off, larger than is left or not of its digest */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7846,7 +8114,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file */
+            /** @description The file; Repr-Digest is its SHA-256, if it is known */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7992,7 +8260,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The name cannot be used, the folder is full, or the body is empty, cut off or larger than is left */
+            /** @description The name cannot be used, the folder is full, or the body is empty, cut off, larger than is left or not of its digest */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8193,7 +8461,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file */
+            /** @description The file; Repr-Digest is its SHA-256, if it is known */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8339,7 +8607,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The name cannot be used, the folder is full, or the body is empty, cut off or larger than is left */
+            /** @description The name cannot be used, the folder is full, or the body is empty, cut off, larger than is left or not of its digest */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8558,7 +8826,7 @@ export interface operations {
                      *       },
                      *       "visibility": "protected",
                      *       "owner": 9007199254740992,
-                     *       "created": "2026-11-26T18:15:39.412Z",
+                     *       "created": "2026-11-27T01:26:05.139Z",
                      *       "daysForApproval": -1,
                      *       "dependencies": []
                      *     }
@@ -9099,7 +9367,7 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "datasetId": "0Vc6X111kZHXNLbc",
+                     *           "datasetId": "0Vc8HVgTamwD4kes",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -9141,7 +9409,7 @@ export interface operations {
                      *           "visibility": "private",
                      *           "name": "My genes",
                      *           "origin": "direct-upload",
-                     *           "created": "2026-11-26T18:14:37.726Z",
+                     *           "created": "2026-11-27T01:25:35.042Z",
                      *           "isDeleted": false,
                      *           "summary": "Genes that I like",
                      *           "description": "At length",
@@ -9149,7 +9417,7 @@ export interface operations {
                      *           "projectName": "Project"
                      *         },
                      *         {
-                     *           "datasetId": "0Vc6X1nnhcGYnBME",
+                     *           "datasetId": "0Vc8HWKRs2Gdjasj",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -9174,7 +9442,7 @@ export interface operations {
                      *           "visibility": "private",
                      *           "name": "My genes",
                      *           "origin": "direct-upload",
-                     *           "created": "2026-11-26T18:14:40.575Z",
+                     *           "created": "2026-11-27T01:25:37.276Z",
                      *           "isDeleted": false,
                      *           "summary": "Genes that I like"
                      *         }
@@ -9277,29 +9545,36 @@ export interface operations {
                      *       "owner": 9007199254740992,
                      *       "isDeleted": false,
                      *       "origin": "direct-upload",
-                     *       "created": "2026-11-26T18:14:37.726Z",
-                     *       "inserted": "2026-11-26T18:14:37.799Z",
+                     *       "created": "2026-11-27T01:25:37.754Z",
+                     *       "inserted": "2026-11-27T01:25:37.762Z",
                      *       "name": "My genes",
                      *       "installTargets": [
-                     *         "AlphaDB",
-                     *         "BetaDB"
+                     *         "AlphaDB"
                      *       ],
-                     *       "status": "complete",
-                     *       "importMessages": [],
+                     *       "status": "failed",
+                     *       "importMessages": [
+                     *         "the import script of the plugin failed; an administrator has the details"
+                     *       ],
                      *       "visibility": "private",
                      *       "summary": "Genes that I like",
-                     *       "description": "At length",
                      *       "syncControl": {
                      *         "sharesUpdateTime": "1970-01-01T00:00:00.000Z",
-                     *         "dataUpdateTime": "2026-11-26T18:14:39.818Z",
-                     *         "metaUpdateTime": "2026-11-26T18:14:37.728Z"
+                     *         "dataUpdateTime": "1970-01-01T00:00:00.000Z",
+                     *         "metaUpdateTime": "2026-11-27T01:25:37.755Z"
                      *       },
-                     *       "uploadFiles": [
-                     *         "genes.txt"
+                     *       "discarded": [
+                     *         {
+                     *           "lane": "import",
+                     *           "at": "2026-11-27T01:25:43.420Z",
+                     *           "by": "Admin-Token",
+                     *           "reason": "of no use",
+                     *           "message": "the import script of the plugin failed; an administrator has the details"
+                     *         }
                      *       ],
-                     *       "installFiles": [
-                     *         "genes.txt"
-                     *       ]
+                     *       "uploadFiles": [
+                     *         "broken-import.txt"
+                     *       ],
+                     *       "installFiles": []
                      *     }
                      */
                     "application/json": components["schemas"]["InternalDetails"];
@@ -9407,7 +9682,7 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "datasetId": "0Vc6X2OzL0NzUsVS",
+                     *           "datasetId": "0Vc8HWm200vYvmC0",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -9418,11 +9693,11 @@ export interface operations {
                      *             "AlphaDB"
                      *           ],
                      *           "messages": [
-                     *             "script import.sh ended with exit code 3"
+                     *             "the import script of the plugin failed; an administrator has the details"
                      *           ]
                      *         },
                      *         {
-                     *           "datasetId": "0Vc6X1yQpcxxjUJR",
+                     *           "datasetId": "0Vc8HWSHI3cVIK5B",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -9433,7 +9708,7 @@ export interface operations {
                      *             "AlphaDB"
                      *           ],
                      *           "messages": [
-                     *             "script import.sh ended with exit code 3"
+                     *             "the import script of the plugin failed; an administrator has the details"
                      *           ]
                      *         }
                      *       ],
@@ -9531,7 +9806,7 @@ export interface operations {
                      * @example {
                      *       "details": [
                      *         {
-                     *           "datasetId": "0Vc6X2234v8AM4r3",
+                     *           "datasetId": "0Vc8HWW84Dn3NjvP",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -9557,7 +9832,7 @@ export interface operations {
                      *                 "data": {
                      *                   "status": "failed-installation",
                      *                   "messages": [
-                     *                     "script install-data.sh ended with exit code 3"
+                     *                     "the install script of the plugin failed; an administrator has the details"
                      *                   ]
                      *                 }
                      *               }
@@ -9749,7 +10024,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc6X2sW6sI3Nu43"
+                     *       "datasetId": "0Vc8HXATCj6AhGKA"
                      *     }
                      */
                     "application/json": components["schemas"]["AcceptedUpload"];
@@ -9888,8 +10163,8 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "id": "1795716887259-60",
-                     *           "at": "2026-11-26T18:14:47.259Z",
+                     *           "id": "1795742742257-60",
+                     *           "at": "2026-11-27T01:25:42.257Z",
                      *           "kind": "change",
                      *           "actor": {
                      *             "kind": "machine",
@@ -9905,10 +10180,10 @@ export interface operations {
                      *           "outcome": "rejected",
                      *           "status": 404,
                      *           "count": 1,
-                     *           "request": "7db9b8e4-9f2c-41dc-8f16-df7679ac2e39"
+                     *           "request": "feaf0ffd-6635-42a9-9fab-42d33713f916"
                      *         }
                      *       ],
-                     *       "next": "1795716887259-60"
+                     *       "next": "1795742742257-60"
                      *     }
                      */
                     "application/json": components["schemas"]["AuditReport"];
@@ -9998,6 +10273,53 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "results": [
+                     *         {
+                     *           "id": "1795742735188-0-1",
+                     *           "at": "2026-11-27T01:25:35.188Z",
+                     *           "request": {
+                     *             "actor": {
+                     *               "kind": "user",
+                     *               "id": "9007199254740993"
+                     *             },
+                     *             "method": "POST",
+                     *             "route": "/datasets",
+                     *             "outcome": "done",
+                     *             "status": 202,
+                     *             "request": "4f2c2908-8e6c-4830-9e3d-89c01bd403cb"
+                     *           }
+                     *         },
+                     *         {
+                     *           "id": "1795742736805-1-1",
+                     *           "at": "2026-11-27T01:25:36.805Z",
+                     *           "job": {
+                     *             "lane": "import",
+                     *             "job": 1,
+                     *             "eventId": 1,
+                     *             "outcome": "done",
+                     *             "ms": 1607,
+                     *             "attempt": 1,
+                     *             "calls": [
+                     *               {
+                     *                 "ms": 1463,
+                     *                 "call": "import-dataset",
+                     *                 "plugin": "genes",
+                     *                 "outcome": "success"
+                     *               }
+                     *             ],
+                     *             "process": {
+                     *               "instance": 1,
+                     *               "host": "vm",
+                     *               "pid": 7340,
+                     *               "started": "2026-11-27T01:25:18.187Z"
+                     *             }
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["DatasetHistory"];
                 };
             };
@@ -10087,7 +10409,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "current": {
-                     *         "started": "2026-11-26T18:14:48.942Z",
+                     *         "started": "2026-11-27T01:25:43.054Z",
                      *         "skipRun": true,
                      *         "datasets": 1,
                      *         "cleared": 0,
@@ -10179,7 +10501,7 @@ export interface operations {
                  * @example {
                  *       "targets": [
                  *         {
-                 *           "datasetId": "0Vc6X2234v8AM4r3",
+                 *           "datasetId": "0Vc8HWW84Dn3NjvP",
                  *           "installTarget": "AlphaDB"
                  *         }
                  *       ]
@@ -10449,16 +10771,16 @@ export interface operations {
                      *       ],
                      *       "results": [
                      *         {
-                     *           "id": 29,
+                     *           "id": 19,
                      *           "lane": "sharing",
-                     *           "datasetId": "0Vc6X111kZHXNLbc",
+                     *           "datasetId": "0Vc8HVgTamwD4kes",
                      *           "owner": 9007199254740992,
                      *           "state": "dead",
                      *           "attempts": 0,
                      *           "eventId": 1,
                      *           "message": "it was in vain",
-                     *           "runAt": "2026-11-26T18:14:47.461Z",
-                     *           "created": "2026-11-26T18:14:47.461Z"
+                     *           "runAt": "2026-11-27T01:25:42.540Z",
+                     *           "created": "2026-11-27T01:25:42.540Z"
                      *         }
                      *       ]
                      *     }
@@ -10545,7 +10867,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 29,
+                     *       "id": 19,
                      *       "state": "queued"
                      *     }
                      */
@@ -10659,7 +10981,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 31,
+                     *       "id": 20,
                      *       "state": "cancelling"
                      *     }
                      */
@@ -10780,7 +11102,7 @@ export interface operations {
                      * @example {
                      *       "current": {
                      *         "kind": "full",
-                     *         "started": "2026-11-26T18:14:48.605Z",
+                     *         "started": "2026-11-27T01:25:42.981Z",
                      *         "listed": 0,
                      *         "malformed": 0,
                      *         "reconciled": 0,
@@ -10791,7 +11113,7 @@ export interface operations {
                      *       },
                      *       "last": {
                      *         "kind": "full",
-                     *         "started": "2026-11-26T18:14:37.326Z",
+                     *         "started": "2026-11-27T01:25:34.525Z",
                      *         "listed": 0,
                      *         "malformed": 0,
                      *         "reconciled": 0,
@@ -10807,7 +11129,7 @@ export interface operations {
                      *         "deleted": 0,
                      *         "spared": 0,
                      *         "leftOut": [],
-                     *         "ended": "2026-11-26T18:14:37.793Z"
+                     *         "ended": "2026-11-27T01:25:34.695Z"
                      *       }
                      *     }
                      */
@@ -10990,15 +11312,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "last": {
-                     *         "started": "2026-11-26T18:14:48.717Z",
-                     *         "cutoff": "2026-10-27T18:14:48.717Z",
+                     *         "started": "2026-11-27T01:25:43.025Z",
+                     *         "cutoff": "2026-10-28T01:25:43.025Z",
                      *         "pruned": 0,
                      *         "trimmed": 0,
                      *         "skipped": {
                      *           "too-young": 1
                      *         },
                      *         "failures": 0,
-                     *         "ended": "2026-11-26T18:14:48.798Z"
+                     *         "ended": "2026-11-27T01:25:43.035Z"
                      *       }
                      *     }
                      */
@@ -11186,7 +11508,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "needsRestart": [],
-                     *       "unchanged": 408
+                     *       "unchanged": 426
                      *     }
                      */
                     "application/json": components["schemas"]["ReloadReport"];
@@ -11449,7 +11771,7 @@ export interface operations {
                      *         {
                      *           "kind": "target",
                      *           "name": "AlphaDB",
-                     *           "since": "2026-11-26T18:14:49.276Z",
+                     *           "since": "2026-11-27T01:25:43.720Z",
                      *           "by": "Admin-Token",
                      *           "reason": "new disks"
                      *         }
@@ -11552,7 +11874,7 @@ export interface operations {
                      * @example {
                      *       "kind": "target",
                      *       "name": "AlphaDB",
-                     *       "since": "2026-11-26T18:14:49.276Z",
+                     *       "since": "2026-11-27T01:25:43.720Z",
                      *       "by": "Admin-Token",
                      *       "reason": "new disks"
                      *     }
@@ -11777,6 +12099,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "results": [
+                     *         {
+                     *           "id": "import:0Vc8HWm200vYvmC0",
+                     *           "lane": "import",
+                     *           "state": "failed",
+                     *           "datasetId": "0Vc8HWm200vYvmC0",
+                     *           "owner": 9007199254740992,
+                     *           "type": "genes@1.0",
+                     *           "message": "script /work/wt/dig3/test/fixtures/scripts/told/import.sh ended with exit code 3",
+                     *           "cause": "script PATH ended with exit code N",
+                     *           "since": "2026-11-27T01:25:39.102Z"
+                     *         },
+                     *         {
+                     *           "id": "import:0Vc8HWSHI3cVIK5B",
+                     *           "lane": "import",
+                     *           "state": "failed",
+                     *           "datasetId": "0Vc8HWSHI3cVIK5B",
+                     *           "owner": 9007199254740992,
+                     *           "type": "genes@1.0",
+                     *           "message": "script /work/wt/dig3/test/fixtures/scripts/told/import.sh ended with exit code 3",
+                     *           "cause": "script PATH ended with exit code N",
+                     *           "since": "2026-11-27T01:25:43.111Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["FailedSteps"];
                 };
             };
@@ -11879,6 +12229,36 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "results": [
+                     *         {
+                     *           "cause": "script PATH ended with exit code N",
+                     *           "lane": "import",
+                     *           "state": "failed",
+                     *           "count": 2,
+                     *           "example": {
+                     *             "id": "import:0Vc8HWSHI3cVIK5B",
+                     *             "message": "script /work/wt/dig3/test/fixtures/scripts/told/import.sh ended with exit code 3"
+                     *           },
+                     *           "oldest": "2026-11-27T01:25:39.102Z",
+                     *           "newest": "2026-11-27T01:25:43.111Z"
+                     *         },
+                     *         {
+                     *           "cause": "cancelled by Admin-Token: wrong file",
+                     *           "lane": "import",
+                     *           "state": "dead",
+                     *           "count": 1,
+                     *           "example": {
+                     *             "id": "import:0Vc8HXl7YQgpkRlS",
+                     *             "message": "cancelled by Admin-Token: wrong file"
+                     *           },
+                     *           "oldest": "2026-11-27T01:25:42.904Z",
+                     *           "newest": "2026-11-27T01:25:42.904Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["FailureCauses"];
                 };
             };
@@ -11951,6 +12331,14 @@ export interface operations {
         /** @description Which problems */
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "ids": [
+                 *         "import:0Vc8HWSHI3cVIK5B"
+                 *       ],
+                 *       "dryRun": true
+                 *     }
+                 */
                 "application/json": components["schemas"]["ProblemRetry"];
             };
         };
@@ -11961,6 +12349,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "dryRun": true,
+                     *       "problems": 1,
+                     *       "done": 0,
+                     *       "lanes": [
+                     *         {
+                     *           "lane": "import",
+                     *           "problems": 1,
+                     *           "done": 0,
+                     *           "skipped": {}
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["HandledProblems"];
                 };
             };
@@ -12051,6 +12454,14 @@ export interface operations {
         /** @description Which problems */
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "ids": [
+                 *         "import:0Vc8HWSHI3cVIK5B"
+                 *       ],
+                 *       "reason": "of no use"
+                 *     }
+                 */
                 "application/json": components["schemas"]["ProblemDiscard"];
             };
         };
@@ -12061,6 +12472,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "dryRun": false,
+                     *       "problems": 1,
+                     *       "done": 1,
+                     *       "lanes": [
+                     *         {
+                     *           "lane": "import",
+                     *           "problems": 1,
+                     *           "done": 1,
+                     *           "skipped": {}
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["HandledProblems"];
                 };
             };
@@ -12165,7 +12591,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "from": "2026-11-26T17:14:49.664Z",
+                     *       "from": "2026-11-27T00:25:43.974Z",
                      *       "step": 86400,
                      *       "names": [
                      *         "process.memory",
@@ -12173,10 +12599,10 @@ export interface operations {
                      *       ],
                      *       "series": {
                      *         "process.memory": [
-                     *           152031232
+                     *           165138432
                      *         ],
                      *         "process.delay": [
-                     *           0.017918335273861885
+                     *           0.008776063099503517
                      *         ]
                      *       }
                      *     }
@@ -12253,6 +12679,11 @@ export interface operations {
         /** @description For how long */
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "seconds": 60
+                 *     }
+                 */
                 "application/json": components["schemas"]["StoreHoldInput"];
             };
         };
@@ -12263,6 +12694,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "until": "2026-11-27T01:26:43.900Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["StoreHeld"];
                 };
             };
@@ -12367,6 +12803,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "held": false
+                     *     }
+                     */
                     "application/json": components["schemas"]["StoreReleased"];
                 };
             };
