@@ -51,6 +51,7 @@ const LISTS: Readonly<Record<string, 'pages of bounded bytes' | 'one record' | '
   readMetricsHistory: 'a bounded count',
   getReportStatuses: 'a bounded count',
   reportReconciliation: 'a bounded count',
+  getConsoleSettings: 'configuration',
   listPlugins: 'configuration',
   getServiceMeta: 'configuration',
   reloadConfiguration: 'configuration',

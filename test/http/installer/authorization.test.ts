@@ -6,6 +6,9 @@ import t from 'tap';
 import { FormData, fetch } from 'undici';
 import { targetId } from '../../../engine/model/ids.ts';
 import { fileKey, objectKey } from '../../../engine/model/object-key.ts';
+import { systemClock } from '../../../engine/runtime/time.ts';
+import { consoleFiles } from '../../../http/installer/console/console-files.ts';
+import { SignInCodes } from '../../../http/installer/console/sign-in-codes.ts';
 import { newKeyPair } from '../../../http/kernel/auth/local-issuer.ts';
 import type { Route } from '../../../http/kernel/pipeline/route.ts';
 import { cacheDatabase } from '../../support/cache-database.ts';
@@ -17,7 +20,9 @@ import { type Added, imported, share } from './stored-datasets.ts';
 import { OFFSET_TYPE, TUS } from './uploads/resumable-calls.ts';
 
 const db = await cacheDatabase(t);
-const app = await installerApp(t, db, { settings: { uploadsPerUser: 10, resumablePerUser: 100 } });
+const shown: string[] = [];
+const codes = new SignInCodes(systemClock, (code) => shown.push(code));
+const app = await installerApp(t, db, { settings: { uploadsPerUser: 10, resumablePerUser: 100 }, codes });
 // The same routes behind the verification of tokens that runs in production.
 const { url } = await httpApp(t, app.routes);
 
@@ -204,6 +209,13 @@ const form = (body: object, ...files: readonly string[]): { readonly body: FormD
 };
 const json = (body: object) => ({ headers: JSON_TYPE, body: JSON.stringify(body) });
 const file = (type: string) => ({ headers: { 'content-type': type }, body: 'a\tb\n' });
+/** Each works once. */
+const newCode = (): string => {
+  codes.issue();
+  return shown.at(-1) ?? '';
+};
+const built = await consoleFiles();
+if (!built) throw new Error('the console is not built: npm run build:console');
 type Sent = { readonly headers?: Readonly<Record<string, string>>; readonly body?: FormData | string };
 /** A sound request, of the operations that need a body or a header. */
 const SENT: Readonly<Record<string, (dataset: string) => Sent>> = {
@@ -230,6 +242,8 @@ const SENT: Readonly<Record<string, (dataset: string) => Sent>> = {
   discardProblems: () => json({ all: true, reason: 'r' }),
   holdObjectStore: () => json({ seconds: 1 }),
   cancelJob: () => json({}),
+  signInByCode: () => json({ code: newCode() }),
+  signInAsSample: () => json({ user: '1' }),
   purgeDataset: (dataset) => ({ headers: JSON_TYPE, body: `{"userId":${owner},"datasetId":"${dataset}"}` }),
 };
 
@@ -263,6 +277,7 @@ async function call(route: Route, at: Added, role: Role) {
     .replace(':id', at.dataset)
     .replace(':kind/:name', 'lane/import')
     .replace(':recipient', recipient)
+    .replace('files/:name', `files/${built?.script}`)
     .replace(':fileName', path.includes('documents') ? 'notes.pdf' : 'p.tsv');
   const response = await fetch(url + target, {
     method,

@@ -95,15 +95,17 @@ export interface AppOptions {
   readonly storeHold?: InstallerOptions['storeHold'];
   /** Default: as `up --demo`, with tokens that nobody accepts. */
   readonly console?: Partial<ConsoleOptions>;
+  /** One-time codes of the console; default: nobody knows one. */
+  readonly codes?: SignInCodes;
   /** Default: those of the cache database. */
   readonly datasetEvents?: InstallerOptions['datasetEvents'];
 }
 
-const consoleOptions = (): ConsoleOptions => ({
+const consoleOptions = (codes = new SignInCodes(systemClock, () => {})): ConsoleOptions => ({
   ...{ product: 'Longshore', version: '1.2.3', basePath: '', oidc: undefined, issuerOrigins: [] },
   services: () => ({}),
   local: {
-    codes: new SignInCodes(systemClock, () => {}),
+    codes,
     samples: [{ userId: '1' as UserId, name: 'Demo User', about: 'a sample' }],
     operatorToken: async () => 'operator',
     userToken: async () => 'user',
@@ -222,7 +224,7 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     ...(options.remoteFiles ? { remoteFiles: options.remoteFiles } : {}),
     ...(options.installStatus ? { installStatus: options.installStatus } : {}),
   });
-  const routes = [...consoleRoutes({ ...consoleOptions(), ...options.console }), ...api];
+  const routes = [...consoleRoutes({ ...consoleOptions(options.codes), ...options.console }), ...api];
   const { url, port } = await listen(t, routes, {
     keys: new PostgresIdempotencyKeys(db),
     ...(options.cors ? { cors: options.cors } : {}),
