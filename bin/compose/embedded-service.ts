@@ -27,6 +27,7 @@ import { embeddedConfig } from './embedded-config.ts';
 import { localSignIn } from './local-sign-in.ts';
 import { ResidentSamples } from './resident-samples.ts';
 import { runService } from './run-service.ts';
+import { consoleUrl } from './web-console.ts';
 
 const DEFAULT_PORT_BASE = 8080;
 const SAMPLE_STUDIES = 'config/samples/access-studies.yaml';
@@ -63,8 +64,7 @@ export async function embeddedService(
 
   const stop = new AbortController();
   const signal = AbortSignal.any([io.signal, stop.signal]);
-  const { http, ports } = configuration.containerCore;
-  const page = `${http.tls ? 'https' : 'http'}://${http.bindHost}:${ports.installer}/`;
+  let page = '';
   const signIn = localSignIn(dir, configuration, demo, (code) =>
     io.err(
       `console: open ${page}#/sign-in?code=${code} to sign in as its operator; the link works once, within an hour\n`,
@@ -87,6 +87,7 @@ export async function embeddedService(
           const endpoints: Endpoints = { ...addresses, adminToken, pid: process.pid };
           await writeWhole(dir.endpoints, `${JSON.stringify(endpoints, null, 2)}\n`, 0o600);
           io.err(`ready: installer ${addresses.installer}, endpoints in ${dir.endpoints}\n`);
+          page = consoleUrl(configuration.containerCore, addresses.installer);
           signIn?.codes.issue();
           if (demo) await (await import('../cli/demo.ts')).runDemo(dir, configuration, addresses.installer, io, signal);
           if (exit) stop.abort(aborted('the demo is over'));

@@ -1,6 +1,7 @@
 // The web console of the configuration: where the services are for browsers, which pages may call them, and how people sign in.
 
 import type { Configuration } from '../../config/configuration.ts';
+import { consolePath } from '../../http/installer/console/console-page.ts';
 import { type ConsoleOptions, consoleRoutes, type LocalSignIn } from '../../http/installer/console/console-routes.ts';
 import type { AuthSettings } from '../../http/kernel/auth/authenticate.ts';
 import type { Route } from '../../http/kernel/pipeline/route.ts';
@@ -19,6 +20,15 @@ export function consoleOrigins({ console: { origin }, http, ports }: Core): read
   return LOOPBACK.map(
     (host) => new URL(`${scheme}://${host.includes(':') ? `[${host}]` : host}:${ports.installer}`).origin,
   );
+}
+
+/** The address of the page, for people. @param installerUrl of the listener */
+export function consoleUrl({ console: { origin }, http }: Core, installerUrl: string): string {
+  const basePath = basePathOf(http.basePath, 'installer');
+  const url = new URL(origin ?? installerUrl);
+  // A listener on all addresses has one on this machine.
+  if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = 'localhost';
+  return `${url.origin}${basePath}${consolePath(basePath)}`;
 }
 
 export function webConsole(

@@ -24,7 +24,7 @@ async function sumOf(file: string): Promise<string> {
 const sumsOf = async (dir: string): Promise<Record<string, string>> =>
   Object.fromEntries(await Promise.all(FILES.map(async (name) => [name, await sumOf(join(dir, name))])));
 
-const SOURCES = ['bin', 'engine', 'actors', 'http', 'config', 'package.json', 'package-lock.json'];
+const SOURCES = ['bin', 'engine', 'actors', 'http', 'config', 'clients', 'package.json', 'package-lock.json'];
 
 /** Builds a copy of the sources in a directory of its own; returns where the result is. */
 async function builtElsewhere(t: Test): Promise<string> {

@@ -1,7 +1,7 @@
 // The first command of the README in a copy of the sources and nothing else, as somebody enters it who has just cloned them;
-// only directory and port are replaced.
+// only directory and port are replaced. Then the web console, with and without its build.
 
-import { cp, readdir } from 'node:fs/promises';
+import { cp, readdir, readFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import t from 'tap';
 import { commandBlock } from '../support/command-blocks.ts';
@@ -9,7 +9,7 @@ import { freePortBase, processesBelow, ROOT, tempDir } from '../support/longshor
 import { shellSession } from '../support/shell-session.ts';
 
 /** What a clone does not have (.gitignore). */
-const NOT_CLONED = new Set(['node_modules', '.tap', 'coverage', 'dist', '.git']);
+const NOT_CLONED = new Set(['node_modules', '.tap', 'coverage', 'dist', 'built', '.git']);
 
 t.test('the demo runs from nothing but the sources, and Ctrl-C ends it', async (t) => {
   const dir = await tempDir(t);
@@ -28,6 +28,16 @@ t.test('the demo runs from nothing but the sources, and Ctrl-C ends it', async (
   await session.until(/^press Ctrl-C to stop$/);
   const said = session.said.join('\n');
   for (const target of ['AlphaDB', 'BetaDB']) t.match(said, new RegExp(`^${target}: files .*, \\d+ rows in `, 'm'));
+  const { installer } = JSON.parse(await readFile(join(data, 'endpoints.json'), 'utf8')) as { installer: string };
+  t.match(await (await fetch(installer)).text(), '<div id="console">', 'npm ci built the console');
+  // As after `npm ci --ignore-scripts`.
+  await rm(join(sources, 'clients', 'console', 'built'), { recursive: true });
+  const page = await fetch(installer);
+  t.equal(page.status, 503);
+  t.equal(
+    await page.text(),
+    'The web console is not built. Run `npm run build:console` in the checkout, then reload this page.\n',
+  );
   await session.interrupt();
   t.ok(session.said.includes('stopped'));
   t.same(processesBelow(dir), []);

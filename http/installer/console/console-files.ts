@@ -32,12 +32,21 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
-/** Undefined when the console is not built. All responses share the bytes. */
-export async function consoleFiles(): Promise<ConsoleFiles | undefined> {
-  const text = await programFile(`${BUILT}/manifest.json`).catch(() => undefined);
-  if (text === undefined) return undefined;
-  const { files, ...first } = JSON.parse(text) as Manifest;
-  return { ...first, files: new Map(files.map((name) => [name, consoleFile(name)])) };
+/**
+ * The files of today's build; undefined when the console is not built. A checkout may build it again while the program runs. All
+ * responses share the bytes.
+ */
+export function consoleFiles(): () => Promise<ConsoleFiles | undefined> {
+  let last: { readonly text: string; readonly built: ConsoleFiles } | undefined;
+  return async () => {
+    const text = await programFile(`${BUILT}/manifest.json`).catch(() => undefined);
+    if (text === undefined) return undefined;
+    if (last?.text !== text) {
+      const { files, ...first } = JSON.parse(text) as Manifest;
+      last = { text, built: { ...first, files: new Map(files.map((name) => [name, consoleFile(name)])) } };
+    }
+    return last.built;
+  };
 }
 
 function consoleFile(name: string): ConsoleFile {

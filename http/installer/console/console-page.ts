@@ -2,7 +2,6 @@
 // files, so the policy allows neither inline.
 
 import { accepts } from '../../kernel/answers/content-encoding.ts';
-import { cached } from '../../kernel/openapi/cached.ts';
 import type { RequestContext } from '../../kernel/pipeline/context.ts';
 import { notFound, Problem } from '../../kernel/pipeline/errors.ts';
 import { answer, type Route, type RouteParameter } from '../../kernel/pipeline/route.ts';
@@ -38,7 +37,7 @@ const query: Readonly<Record<string, RouteParameter>> = Object.fromEntries(
 export const consolePath = (basePath: string): string => (basePath === '' ? '/' : '/console');
 
 export function consolePageRoutes(options: ConsolePageOptions): readonly Route[] {
-  const built = cached(consoleFiles);
+  const built = consoleFiles();
   return [
     {
       method: 'GET',
@@ -69,7 +68,8 @@ export function consolePageRoutes(options: ConsolePageOptions): readonly Route[]
       summary: 'Reads a file of the web console',
       params: { name: { description: 'as the page names it', schema: { type: 'string' } } },
       responses: {
-        200: { description: 'A script, a style sheet or an image', contentType: 'text/javascript' },
+        200: { description: 'A script, a style sheet or an image', contentType: '*/*' },
+        304: { description: 'Not modified: the caller has the current version' },
         404: answer('No such file', Problem),
       },
       handler: async (context) => sendFile(context, await built()),

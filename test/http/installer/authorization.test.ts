@@ -214,7 +214,7 @@ const newCode = (): string => {
   codes.issue();
   return shown.at(-1) ?? '';
 };
-const built = await consoleFiles();
+const built = await consoleFiles()();
 if (!built) throw new Error('the console is not built: npm run build:console');
 type Sent = { readonly headers?: Readonly<Record<string, string>>; readonly body?: FormData | string };
 /** A sound request, of the operations that need a body or a header. */

@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { fetch } from 'undici';
-import { consoleOrigins } from '../../../../bin/compose/web-console.ts';
+import { consoleOrigins, consoleUrl } from '../../../../bin/compose/web-console.ts';
 import { systemClock } from '../../../../engine/runtime/time.ts';
 import { SignInCodes } from '../../../../http/installer/console/sign-in-codes.ts';
 import { cacheDatabase } from '../../../support/cache-database.ts';
@@ -78,4 +78,18 @@ t.test('pages of this machine may call the services of a listener on a loopback 
   const core = { console: {}, http: { bindHost: '127.0.0.1' }, ports: { installer: 8080 } } as never;
   t.same(consoleOrigins(core), ['http://127.0.0.1:8080', 'http://[::1]:8080', 'http://localhost:8080']);
   t.same(consoleOrigins({ ...(core as object), http: { bindHost: '0.0.0.0' } } as never), []);
+});
+
+t.test('the link leads to the page that people open', async (t) => {
+  const core = { console: {}, http: { bindHost: '127.0.0.1', basePath: '' }, ports: { installer: 8080 } };
+  const urlOf = (more: object, listener = 'http://127.0.0.1:8080'): string =>
+    consoleUrl({ ...core, ...more } as never, listener);
+  t.equal(urlOf({}), 'http://127.0.0.1:8080/');
+  t.equal(urlOf({}, 'https://0.0.0.0:8443'), 'https://localhost:8443/');
+  t.equal(urlOf({}, 'http://[::]:8080'), 'http://localhost:8080/');
+  t.equal(urlOf({ http: { basePath: '/data' } }), 'http://127.0.0.1:8080/data/console');
+  t.equal(
+    urlOf({ console: { origin: 'https://data.example' }, http: { basePath: { installer: '/in' } } }),
+    'https://data.example/in/console',
+  );
 });
