@@ -10,6 +10,7 @@ type Issuer = NonNullable<ConsoleSettings['signIn']['oidc']>;
 /** Under these names in the session storage of the tab. */
 const PENDING = 'longshore.sign-in';
 const RETURNING = 'longshore.signed-in';
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 interface Pending {
   readonly verifier: string;
@@ -72,7 +73,10 @@ export async function returnedFromIssuer(issuer: Issuer): Promise<Granted | unde
     throw error;
   }
   const none = oauth.None();
-  const answer = await oauth.authorizationCodeGrantRequest(server, client, none, parameters, pageUrl(), verifier);
+  const answer = await oauth.authorizationCodeGrantRequest(
+    ...([server, client, none, parameters, pageUrl(), verifier] as const),
+    trial(issuer),
+  );
   const tokens = await oauth.processAuthorizationCodeResponse(server, client, answer, {
     expectedNonce: nonce,
     requireIdToken: issuer.scopes.split(' ').includes('openid'),
@@ -94,7 +98,13 @@ function granted(
       ? {}
       : {
           renew: async () => {
-            const answer = await oauth.refreshTokenGrantRequest(server, client, oauth.None(), refresh_token);
+            const answer = await oauth.refreshTokenGrantRequest(
+              server,
+              client,
+              oauth.None(),
+              refresh_token,
+              trial(issuer),
+            );
             const tokens = await oauth.processRefreshTokenResponse(server, client, answer);
             return granted(server, issuer, { refresh_token, ...tokens }, idToken);
           },
@@ -111,11 +121,15 @@ function granted(
   };
 }
 
-async function discovered({ issuer }: Issuer): Promise<oauth.AuthorizationServer> {
+async function discovered({ issuer }: Pick<Issuer, 'issuer'>): Promise<oauth.AuthorizationServer> {
   const url = new URL(issuer);
-  // Only an issuer on this machine, for trials, may do without TLS; the server's configuration names it.
-  const insecure = url.protocol === 'http:' ? { [oauth.allowInsecureRequests]: true } : {};
-  return oauth.processDiscoveryResponse(url, await oauth.discoveryRequest(url, insecure));
+  return oauth.processDiscoveryResponse(url, await oauth.discoveryRequest(url, trial({ issuer })));
+}
+
+/** Only an issuer on this machine, for trials, may do without TLS. */
+function trial({ issuer }: Pick<Issuer, 'issuer'>): { readonly [oauth.allowInsecureRequests]?: boolean } {
+  const { protocol, hostname } = new URL(issuer);
+  return protocol === 'http:' && LOOPBACK.test(hostname) ? { [oauth.allowInsecureRequests]: true } : {};
 }
 
 function endpoint(url: string | undefined): string {

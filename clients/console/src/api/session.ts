@@ -29,7 +29,9 @@ export const ending = new Store<'soon' | 'ended' | undefined>(undefined);
 const RENEW_BEFORE_MS = 60_000;
 /** Browsers' timers cannot wait longer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const SHORTEST_WAIT_MS = 1_000;
 let timer: ReturnType<typeof setTimeout> | undefined;
+let renewing: Promise<void> | undefined;
 
 /** Throws if the server does not accept the token. */
 export async function signIn({ token, ...more }: Granted): Promise<void> {
@@ -57,19 +59,46 @@ export async function signOut(): Promise<void> {
   await before?.leave?.();
 }
 
+/** Plans the renewal a minute before the token expires. If less than two minutes are left, after half of them. */
 function renewLater(token: string): void {
   clearTimeout(timer);
   const untilMs = expiryOf(token);
   if (untilMs === undefined) return;
-  timer = setTimeout(() => void renew(token), Math.min(untilMs - Date.now() - RENEW_BEFORE_MS, LONGEST_TIMER_MS));
+  const leftMs = untilMs - Date.now();
+  const waitMs = Math.max(leftMs - RENEW_BEFORE_MS, leftMs / 2);
+  // So a failed attempt is repeated a few times, and then only when somebody needs the token.
+  if (waitMs < SHORTEST_WAIT_MS) return;
+  timer = setTimeout(() => void renew(token), Math.min(waitMs, LONGEST_TIMER_MS));
 }
 
-async function renew(token: string): Promise<void> {
-  const current = session.value;
-  if (current?.token !== token) return;
-  const granted = await current.renew?.().catch(() => undefined);
-  if (granted) return signIn(granted).catch(() => ending.set('soon'));
+/** All who need the next token at once share one renewal: issuers may take a second use of a refresh token for theft. */
+function renew(token: string): Promise<void> {
+  renewing ??= renewed(token).finally(() => {
+    renewing = undefined;
+  });
+  return renewing;
+}
+
+async function renewed(token: string): Promise<void> {
+  const before = session.value;
+  if (before?.token !== token) return;
+  const granted = await before.renew?.().catch(() => undefined);
+  if (session.value !== before) return;
+  if (granted) {
+    session.set({ self: before.self, ...granted });
+    ending.set(undefined);
+    return renewLater(granted.token);
+  }
   ending.set('soon');
+  if (before.renew) renewLater(token);
+}
+
+/** Timers are late after the computer has slept. */
+async function validToken(): Promise<string> {
+  const { token } = session.value ?? {};
+  if (token === undefined) return '';
+  if ((expiryOf(token) ?? Number.POSITIVE_INFINITY) <= Date.now()) await renew(token);
+  return session.value?.token ?? '';
 }
 
 /** In ms since 1970; undefined for a token that is not a JWT. */
@@ -95,7 +124,7 @@ const asking: typeof fetch = async (request, options) => {
   return answer;
 };
 
-const signedIn = { token: () => session.value?.token ?? '', fetch: asking };
+const signedIn = { token: validToken, fetch: asking };
 
 /** The API, as the person who is signed in. */
 export const installer = installerClient({ url: SERVER, ...signedIn });
