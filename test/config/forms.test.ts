@@ -11,6 +11,7 @@ const FORMS_OF_PATHS = ['path', 'file', 'uri-path', 'search-path', 'program'];
 const OTHER: Record<string, string> = {
   'containerCore.http.basePath': 'a part of URLs',
   'containerCore.http.basePath.*': 'a part of URLs',
+  'containerCore.console.accessUrl': 'a URL',
   'access.registrationPath': 'a part of URLs',
   'access.applicationPath': 'a part of URLs',
   'installer.siteBuild': 'a name below the install root',

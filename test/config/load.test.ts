@@ -148,7 +148,7 @@ t.test('all faults are reported at once, each with place, path, what was found a
     'F:5:5: containerCore.authentication.oauth: found the keys issuer, jwksUrl, publicKeyFile; allowed: exactly one of `jwksUrl` and `publicKeyFile`',
     'F:5:5: containerCore.authentication.oauth.audience: found nothing; allowed: the audience that "x" writes into tokens for this service',
     'F:5:34: containerCore.authentication.oauth.jwksUrl: found "ftp://x"; allowed: an http(s) URL without user name and password',
-    "F:6:3: containerCore.htpp: found an unknown key (did you mean 'http'?); allowed: authentication, http, ports, startupWait, disk, shutdownGrace, audit, history, log",
+    "F:6:3: containerCore.htpp: found an unknown key (did you mean 'http'?); allowed: authentication, console, http, ports, startupWait, disk, shutdownGrace, audit, history, log",
     'F:8:12: installer.cacheDb: found text; allowed: a map with the keys server*, username*, password*, name, poolSize, tls, tlsOptions',
     `F:9:33: installer.restService.maxUploadSize: found 5; allowed: a size of at least 1048576 ${units}`,
     `F:9:56: installer.restService.userMaxStorageSize: found 1e9; allowed: a size of at least 1073741824 ${units}`,

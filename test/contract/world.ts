@@ -53,6 +53,8 @@ export interface World {
   token(user: string, options?: TokenOptions): Promise<string>;
   /** What the running program says of itself. */
   readonly recorder: Recorder;
+  /** What it printed. */
+  printed(): string;
   /** The test of a row of the contract. */
   row(id: RowId, facts: (t: Test) => Promise<void>): void;
   stop(): Promise<number | null>;
@@ -117,6 +119,7 @@ export async function world(t: Test, options: WorldOptions = {}): Promise<World>
     as,
     token,
     recorder,
+    printed: app.printed,
     row: (id, facts) => void t.test(id, facts),
     stop: () => app.stop(),
   };

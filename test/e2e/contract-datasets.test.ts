@@ -7,7 +7,7 @@ import { type Answer, details, idOf, type Part } from '../contract/client.ts';
 import { FIELD_ROWS } from '../contract/fields.ts';
 import type { RowId } from '../contract/installer.ts';
 import { ended } from '../contract/watch.ts';
-import { FRIEND, OWNER, STRANGER, TARGETS, world } from '../contract/world.ts';
+import { FRIEND, GUEST, OWNER, STRANGER, TARGETS, world } from '../contract/world.ts';
 import { framesOf, take } from '../support/event-frames.ts';
 import { longshore } from '../support/longshore.ts';
 import { remoteServer } from '../support/remote-server.ts';
@@ -295,6 +295,23 @@ row('ours/GET /users/self/meta', async (t) => {
 });
 row('ours/GET /service-meta', async (t) => {
   t.match((await at.nobody.get('/service-meta')).body, { configuration: { installTargets: Array } });
+});
+row('ours/console', async (t) => {
+  const { nobody, guest } = at;
+  const page = await nobody.get('/');
+  t.equal(page.status, 200);
+  const script = /src="(\/console\/files\/[^"]+)"/.exec(page.text)?.[1] ?? '';
+  const file = await nobody.get(script);
+  t.equal(file.status, 200);
+  t.equal((await nobody.get(script, { 'if-none-match': file.headers.get('etag') ?? '' })).status, 304);
+  t.match((await nobody.get('/console/settings.json')).body, { services: { access: /^http:/ }, signIn: { code: true } });
+  t.match((await guest.get('/console/self')).body, { userId: Number(GUEST), role: 'guest' });
+  const code = /^console: open \S+#\/sign-in\?code=(\S+)/m.exec(at.printed())?.[1];
+  const signedIn = await nobody.send('POST', '/console/sign-in', { code });
+  t.equal(signedIn.status, 200);
+  const { token } = signedIn.body as { token: string };
+  t.match((await at.as({ authorization: `Bearer ${token}` }).get('/console/self')).body, { role: 'operator' });
+  t.equal((await nobody.send('POST', '/console/sign-in', { code })).status, 403);
 });
 row('ours/PUT offer and receipt', async (t) => {
   t.equal((await owner.send('PUT', `/datasets/${second}/shares/77/offer`, { action: 'grant' })).status, 204);
