@@ -304,7 +304,10 @@ row('ours/console', async (t) => {
   const file = await nobody.get(script);
   t.equal(file.status, 200);
   t.equal((await nobody.get(script, { 'if-none-match': file.headers.get('etag') ?? '' })).status, 304);
-  t.match((await nobody.get('/console/settings.json')).body, { services: { access: /^http:/ }, signIn: { code: true } });
+  t.match((await nobody.get('/console/settings.json')).body, {
+    services: { access: /^http:/ },
+    signIn: { code: true },
+  });
   t.match((await guest.get('/console/self')).body, { userId: Number(GUEST), role: 'guest' });
   const code = /^console: open \S+#\/sign-in\?code=(\S+)/m.exec(at.printed())?.[1];
   const signedIn = await nobody.send('POST', '/console/sign-in', { code });
