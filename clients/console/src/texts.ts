@@ -33,6 +33,9 @@ export const texts = {
   problem: {
     heading: 'This did not work',
     unreachable: 'The server could not be reached.',
+    issuerAway: 'The place where you sign in could not be reached. Try again later.',
+    signIn: (says: string) =>
+      `The sign-in did not work. ${says === '' ? 'Try again.' : `The place where you sign in says: ${says}`}`,
     unexpected: 'Something unexpected happened in this page.',
     request: (id: string) => `Request ${id}`,
     retry: 'Try again',
@@ -83,7 +86,9 @@ export const texts = {
     ownedBy: (name: string) => `Owned by ${name}`,
     selected: (count: number) => `${plural(count, 'dataset')} selected`,
     count: (shown: number, total: number | undefined) =>
-      total === undefined || total === shown ? plural(shown, 'dataset') : `${shown} of ${plural(total, 'dataset')}`,
+      total === undefined || total === shown
+        ? plural(shown, 'dataset')
+        : `${shown.toLocaleString('en')} of ${plural(total, 'dataset')}`,
     more: 'Show more',
     share: 'Share',
     delete: 'Delete',

@@ -28,12 +28,15 @@ export async function demoConsole(t: Test): Promise<Console> {
   return {
     app,
     url: `${app.endpoints.installer}/`,
-    link() {
-      const found = [...app.printed().matchAll(/^console: open (\S+)/gm)].at(-1)?.[1];
-      if (found === undefined) throw new Error(`up printed no link: ${app.printed()}`);
-      return found;
-    },
+    link: () => linkOf(app),
   };
+}
+
+/** The link that `up` printed last. */
+export function linkOf(app: Pick<Up, 'printed'>): string {
+  const found = [...app.printed().matchAll(/^console: open (\S+)/gm)].at(-1)?.[1];
+  if (found === undefined) throw new Error(`up printed no link: ${app.printed()}`);
+  return found;
 }
 
 export interface Visit {
@@ -81,7 +84,7 @@ export async function picture(page: Page, name: string): Promise<void> {
 }
 
 /** Uploads a dataset of the user by the command line. */
-export async function uploaded({ app }: Console, user: string, name: string): Promise<void> {
+export async function uploaded({ app }: Pick<Console, 'app'>, user: string, name: string): Promise<void> {
   const { code, stderr } = await longshore([
     ...['upload', join(ROOT, 'config', 'samples', 'genes.txt'), '--data', app.dir, '--user', user],
     ...['--type', 'genelist@1.0', '--target', 'AlphaDB', '--name', name, '--summary', 'Genes of interest'],

@@ -2,7 +2,7 @@
 // issuer leads back to the page; tokens never are.
 
 import * as oauth from 'oauth4webapi';
-import type { Granted } from './session.ts';
+import { type Granted, SignInError } from './session.ts';
 import type { ConsoleSettings } from './settings.ts';
 
 type Issuer = NonNullable<ConsoleSettings['signIn']['oidc']>;
@@ -27,7 +27,9 @@ const pageUrl = (): string => `${location.origin}${location.pathname}`;
 export const wasSignedIn = (): boolean => sessionStorage.getItem(RETURNING) !== null;
 
 /** Leaves the page. @param silent the issuer asks the person nothing */
-export async function leaveForIssuer(issuer: Issuer, silent = false): Promise<void> {
+export const leaveForIssuer = (issuer: Issuer, silent = false): Promise<void> => asSignIn(leave(issuer, silent));
+
+async function leave(issuer: Issuer, silent: boolean): Promise<void> {
   const server = await discovered(issuer);
   const pending: Pending = {
     verifier: oauth.generateRandomCodeVerifier(),
@@ -54,19 +56,30 @@ export async function leaveForIssuer(issuer: Issuer, silent = false): Promise<vo
   await new Promise(() => {});
 }
 
+async function asSignIn<Value>(work: Promise<Value>): Promise<Value> {
+  try {
+    return await work;
+  } catch (error) {
+    const says = error instanceof oauth.AuthorizationResponseError ? (error.error_description ?? error.error) : '';
+    throw new SignInError(says, error instanceof TypeError, error);
+  }
+}
+
 /** What the issuer gives for the address that it led back to; undefined if it did not, or asks the person first. */
-export async function returnedFromIssuer(issuer: Issuer): Promise<Granted | undefined> {
+export const returnedFromIssuer = (issuer: Issuer): Promise<Granted | undefined> => asSignIn(returned(issuer));
+
+async function returned(issuer: Issuer): Promise<Granted | undefined> {
   const stored = sessionStorage.getItem(PENDING);
   if (stored === null || location.search === '') return undefined;
   sessionStorage.removeItem(PENDING);
   const { verifier, state, nonce, hash, silent } = JSON.parse(stored) as Pending;
-  const returned = new URL(location.href);
+  const address = new URL(location.href);
   history.replaceState(null, '', `${pageUrl()}${hash}`);
   const server = await discovered(issuer);
   const client: oauth.Client = { client_id: issuer.clientId };
   let parameters: URLSearchParams;
   try {
-    parameters = oauth.validateAuthResponse(server, client, returned.searchParams, state);
+    parameters = oauth.validateAuthResponse(server, client, address.searchParams, state);
   } catch (error) {
     sessionStorage.removeItem(RETURNING);
     if (silent) return undefined;

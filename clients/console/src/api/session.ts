@@ -22,6 +22,17 @@ export interface Granted extends Pick<Session, 'renew' | 'leave'> {
   readonly token: string;
 }
 
+/** The sign-in at the issuer failed. The message is what the issuer said; empty if it said nothing. */
+export class SignInError extends Error {
+  /** It did not answer at all. */
+  readonly isAway: boolean;
+
+  constructor(message: string, isAway: boolean, cause: unknown) {
+    super(message, { cause });
+    this.isAway = isAway;
+  }
+}
+
 export const session = new Store<Session | undefined>(undefined);
 /** Why it ended, if the person did not end it. */
 export const ending = new Store<'soon' | 'ended' | undefined>(undefined);

@@ -2,6 +2,7 @@
 
 import type { ReactNode } from 'react';
 import { LongshoreError } from '../../../typescript/src/index.ts';
+import { SignInError } from '../api/session.ts';
 import { texts } from '../texts.ts';
 import { Button } from './button.tsx';
 import { Icon, type IconName } from './icons.tsx';
@@ -38,6 +39,8 @@ export function Empty({ icon, title, advice, children }: EmptyProps) {
 export function wordsOf(error: unknown): { readonly text: string; readonly requestId?: string } {
   if (error instanceof LongshoreError)
     return { text: error.message, ...(error.requestId === undefined ? {} : { requestId: error.requestId }) };
+  if (error instanceof SignInError)
+    return { text: error.isAway ? texts.problem.issuerAway : texts.problem.signIn(error.message) };
   return { text: error instanceof TypeError ? texts.problem.unreachable : texts.problem.unexpected };
 }
 

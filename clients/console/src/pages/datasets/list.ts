@@ -38,7 +38,7 @@ export function useDatasets(query: ListQuery): List {
     ...loaded,
     // While more of the same list is loaded, what was loaded stays.
     value: loaded.value ?? (kept?.key === key ? kept.listed : undefined),
-    more: () => setWanted((count) => count + PAGE),
+    more: () => setWanted((count) => count + LARGEST_PAGE),
   };
 }
 
