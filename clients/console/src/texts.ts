@@ -64,7 +64,7 @@ export const texts = {
     status: 'Status',
     ownership: 'Whose',
     anyStatus: 'Any status',
-    ownerships: { any: 'Mine and shared with me', owned: 'Mine', shared: 'Shared with me' },
+    ownerships: { any: 'Mine and shared', owned: 'Mine', shared: 'Shared with me' },
     statuses: {
       uploading: 'Uploading',
       importing: 'Checking',

@@ -40,9 +40,9 @@ export function App({ product }: { readonly product: string }) {
             </Button>
           </span>
         )}
-        <a className="brand" href={to('')}>
+        <a className="brand" href={to('')} aria-label={product}>
           <Logo />
-          {product}
+          <span>{product}</span>
         </a>
         <Account />
       </header>
