@@ -25,7 +25,7 @@ const AS_THEY_ARE: Readonly<Record<string, string>> = {
 };
 /** Pages and what they refer to, under their paths in the source tree. */
 const PAGES = ['README.md', 'docs/**/*.md', '{actors,bin,config,engine,http}/**/*.md', 'test/README.md'];
-const SAMPLES = ['config/samples/*.yaml', 'config/samples/genes.txt'];
+const SAMPLES = ['config/samples/*.yaml', 'config/samples/genes.txt', 'docs/images/*'];
 /** What Debian expects under a name of its own. The license itself is on every Debian system. */
 const RENAMED: Readonly<Record<string, string>> = {
   'CHANGELOG.md': `${DOC}/changelog.gz`,

@@ -1,7 +1,7 @@
 // The beginning: reads the settings, signs in who can be, shows the console.
 
 import { createRoot } from 'react-dom/client';
-import { signInAtStart } from './api/issuer.ts';
+import { signInAtStart, signInByLink } from './api/issuer.ts';
 import { reachable } from './api/reachability.ts';
 import { loadSettings } from './api/settings.ts';
 import { tellProblem } from './components/toasts.tsx';
@@ -12,6 +12,7 @@ import './styles/all.css';
 async function start(root: HTMLElement): Promise<void> {
   const { product, signIn } = await settingsAtLast();
   await signInAtStart(signIn).catch(tellProblem);
+  addEventListener('hashchange', () => void signInByLink(signIn).catch(tellProblem));
   createRoot(root).render(<App product={product} />);
 }
 

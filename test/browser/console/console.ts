@@ -6,7 +6,6 @@ import { mkdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import type { Test } from 'tap';
 import { freePortBase, longshore, ROOT, tempDir, type Up, up } from '../../support/longshore.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -19,8 +18,13 @@ export interface Console {
   link(): string;
 }
 
+/** Where something stays until the end. */
+interface Teardown {
+  teardown(fn: () => unknown): void;
+}
+
 /** A running program with one installed dataset, whose console is built. */
-export async function demoConsole(t: Test): Promise<Console> {
+export async function demoConsole(t: Teardown): Promise<Console> {
   if (!existsSync(join(ROOT, 'clients', 'console', 'built', 'manifest.json')))
     throw new Error('the console is not built: npm run build:console');
   const base = await freePortBase();
@@ -47,7 +51,7 @@ export interface Visit {
 
 /** A new visitor. */
 export async function visit(
-  t: Test,
+  t: Teardown,
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},

@@ -10,14 +10,18 @@ type Issuer = NonNullable<ConsoleSettings['signIn']['oidc']>;
 export const leaveForIssuer = async (issuer: Issuer): Promise<void> =>
   (await import('./oidc.ts')).leaveForIssuer(issuer);
 
-export async function signInAtStart({ oidc, code }: ConsoleSettings['signIn']): Promise<void> {
+export async function signInAtStart(ways: ConsoleSettings['signIn']): Promise<void> {
+  if (!(await signInByLink(ways)) && ways.oidc) return signInByIssuer(ways.oidc);
+}
+
+/** Also for a link that is opened where the console is open already. False if the address has no code. */
+export async function signInByLink({ code }: ConsoleSettings['signIn']): Promise<boolean> {
   const given = codeOf(location.hash);
-  if (given !== undefined) {
-    // Out of the address before anything else, so that it is not in the browser's history.
-    replace('');
-    if (code) return signInByCode(given);
-  }
-  if (oidc) return signInByIssuer(oidc);
+  if (given === undefined) return false;
+  // Out of the address before anything else, so that it is not in the browser's history.
+  replace('');
+  if (code) await signInByCode(given);
+  return code;
 }
 
 /** The one-time code of `#/sign-in?code=...`. */
