@@ -49,6 +49,9 @@ t.test('up installs the demo dataset, with threads, PostgreSQL from the path, an
     const page = await fetch(`${server}/api`, { headers: { accept: 'text/html' } });
     t.strictSame([page.status, page.headers.get('content-type')], [200, 'text/html; charset=utf-8'], 'documented');
   }
+  const script = /src="(\/console\/files\/[^"]+)"/.exec(await (await fetch(installer)).text())?.[1];
+  const { status, headers } = await fetch(`${installer}${script}`);
+  t.strictSame([status, headers.get('content-type')], [200, 'text/javascript; charset=utf-8'], 'with the console');
   t.equal(await realpath(`/proc/${first.child.pid}/exe`), join(dirname(user.dir), 'longshore'), 'by itself');
 
   first.child.kill('SIGTERM');
