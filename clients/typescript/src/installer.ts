@@ -3233,8 +3233,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/javascript": unknown;
+                    "*/*": unknown;
                 };
+            };
+            /** @description Not modified: the caller has the current version */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A header or query parameter is not understood */
             400: {
