@@ -1,8 +1,8 @@
 // Every text that the console shows, by the part that shows it. Functions take what varies. Other files have no text of their own
-// (test/console.test.ts).
+// (test/console.test.ts). Those of the pages for operators are in texts-operators.ts and texts-problems.ts.
 
-const plural = (count: number, one: string, many = `${one}s`): string =>
-  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+import { plural } from './plural.ts';
+import { operatorTexts } from './texts-operators.ts';
 
 export const texts = {
   shell: {
@@ -111,6 +111,7 @@ export const texts = {
     notAll: (failed: number, all: number) => `${failed} of ${plural(all, 'dataset')} could not be changed`,
     ownOnly: 'Only your own datasets can be shared and deleted.',
   },
+  ...operatorTexts,
   common: {
     cancel: 'Cancel',
     close: 'Close',

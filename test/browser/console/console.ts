@@ -1,6 +1,7 @@
 // The console of a running `longshore up --demo` in the browser: somebody signs in and looks at a page. A page of the console is
 // tested beside this file.
 
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -94,4 +95,50 @@ export async function uploaded({ app }: Pick<Console, 'app'>, user: string, name
     ...['--type', 'genelist@1.0', '--target', 'AlphaDB', '--name', name, '--summary', 'Genes of interest'],
   ]);
   if (code !== 0) throw new Error(`upload: ${stderr}`);
+}
+
+/** It follows the line by which `up` says that it is ready. */
+async function printedLink({ app, link }: Console): Promise<string> {
+  while (!/^console: open \S+\s/m.test(app.printed())) {
+    const { stdout, stderr } = app.child;
+    if (stdout && stderr) await Promise.race([once(stdout, 'data'), once(stderr, 'data')]);
+  }
+  return link();
+}
+
+/** Signs in by the link of `up`. */
+export async function asOperator(
+  t: Teardown,
+  browser: Browser,
+  demo: Console,
+  path: string,
+  options: BrowserContextOptions = {},
+): Promise<Visit> {
+  const { url } = demo;
+  const seen = await visit(t, browser, await printedLink(demo), options);
+  await seen.page.getByRole('heading', { level: 1, name: 'My datasets' }).waitFor();
+  await seen.page.goto(`${url}#/${path}`);
+  return seen;
+}
+
+/** The same whose role is shown as observer. What the server refuses is tested with its routes. */
+export async function asObserver(t: Teardown, browser: Browser, demo: Console, path: string): Promise<Visit> {
+  const context = await browser.newContext({ viewport: { width: 1_280, height: 860 } });
+  t.teardown(() => context.close());
+  const page = await context.newPage();
+  await page.route('**/console/self', async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, json: { ...(await answer.json()), role: 'observer' } });
+  });
+  await page.goto(await printedLink(demo));
+  await page.getByRole('heading', { level: 1, name: 'My datasets' }).waitFor();
+  await page.goto(`${demo.url}#/${path}`);
+  return { page, complaints: [] };
+}
+
+export const LOOKS = { light: { colorScheme: 'light' }, dark: { colorScheme: 'dark' }, phone: PHONE } as const;
+
+/** Nothing is wider than the window. */
+export async function fits(page: Page): Promise<boolean> {
+  return (await page.evaluate('document.documentElement.scrollWidth')) === page.viewportSize()?.width;
 }

@@ -33,3 +33,19 @@ export const exactly = (at: Date): string => exact.format(at);
 
 export const personName = (person: { readonly firstName: string; readonly lastName: string }): string =>
   `${person.firstName} ${person.lastName}`.trim();
+
+/** Such as `250 ms` and `3.2 s`. */
+export function milliseconds(count: number): string {
+  if (count < 1_000) return `${Math.round(count)} ms`;
+  return seconds(count / 1_000);
+}
+
+/** Such as `3.2 s`, `5 min` and `2 h 10 min`. */
+export function seconds(count: number): string {
+  if (count < 60) return `${count.toLocaleString('en', { maximumFractionDigits: count < 10 ? 1 : 0 })} s`;
+  const minutes = Math.round(count / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours} h ${minutes % 60} min`;
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}

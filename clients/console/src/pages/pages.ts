@@ -25,4 +25,12 @@ export const pages: readonly Page[] = [
     group: 'work',
     load: () => import('./datasets/page.tsx'),
   },
+  {
+    path: 'problems',
+    title: texts.problems.title,
+    icon: 'problem',
+    group: 'operate',
+    forOperators: true,
+    load: () => import('./problems/page.tsx'),
+  },
 ];
