@@ -7,6 +7,7 @@ import { problemTexts } from './texts-problems.ts';
 function spanOf(seconds: number): string {
   const minutes = Math.floor(seconds / 60);
   const [hours, days] = [Math.floor(minutes / 60), Math.floor(minutes / 1_440)];
+  if (minutes < 1) return 'less than a minute';
   if (minutes < 60) return plural(minutes, 'minute');
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${days} d ${hours % 24} h`;
 }
@@ -170,6 +171,7 @@ export const operatorTexts = {
     },
   },
   audit: {
+    short: 'Audit',
     title: 'Audit and configuration',
     lead: 'Who did what, and what the process that answers runs with.',
     views: 'Views',

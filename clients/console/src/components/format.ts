@@ -36,7 +36,7 @@ export const personName = (person: { readonly firstName: string; readonly lastNa
 
 /** Such as `250 ms` and `3.2 s`. */
 export function milliseconds(count: number): string {
-  if (count < 1_000) return `${Math.round(count)} ms`;
+  if (count < 1_000) return `${count.toLocaleString('en', { maximumFractionDigits: count < 10 ? 1 : 0 })} ms`;
   return seconds(count / 1_000);
 }
 

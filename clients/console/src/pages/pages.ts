@@ -33,4 +33,12 @@ export const pages: readonly Page[] = [
     forOperators: true,
     load: () => import('./problems/page.tsx'),
   },
+  {
+    path: 'lanes',
+    title: texts.lanes.title,
+    icon: 'lanes',
+    group: 'operate',
+    forOperators: true,
+    load: () => import('./lanes/page.tsx'),
+  },
 ];
