@@ -41,4 +41,12 @@ export const pages: readonly Page[] = [
     forOperators: true,
     load: () => import('./lanes/page.tsx'),
   },
+  {
+    path: 'plots',
+    title: texts.plots.title,
+    icon: 'plots',
+    group: 'operate',
+    forOperators: true,
+    load: () => import('./plots/page.tsx'),
+  },
 ];
