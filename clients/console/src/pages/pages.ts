@@ -49,4 +49,12 @@ export const pages: readonly Page[] = [
     forOperators: true,
     load: () => import('./plots/page.tsx'),
   },
+  {
+    path: 'audit',
+    title: texts.audit.short,
+    icon: 'audit',
+    group: 'operate',
+    forOperators: true,
+    load: () => import('./audit/page.tsx'),
+  },
 ];

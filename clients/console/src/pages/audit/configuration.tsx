@@ -1,0 +1,62 @@
+// The configuration of the process that answers: its reload with what differs, and its log level.
+
+import { useLoad } from '../../api/load.ts';
+import type { Schemas } from '../../api/schemas.ts';
+import { installer } from '../../api/session.ts';
+import { Button } from '../../components/button.tsx';
+import { Loading } from '../../components/notices.tsx';
+import { AdminProblem, useMayChange } from '../../components/operator.tsx';
+import { Reload } from '../../components/reload.tsx';
+import { tellDone, tellProblem } from '../../components/toasts.tsx';
+import { texts } from '../../texts.ts';
+
+const words = texts.configuration;
+type Level = Schemas['LogLevelNow']['level'];
+
+export function Configuration() {
+  const { value, error, isLoading, reload } = useLoad('log level', async (signal) => {
+    const { data } = await installer.GET('/admin/rpc/log/level', { signal });
+    return (data as Schemas['LogLevelNow']).level;
+  });
+  if (error !== undefined) return <AdminProblem error={error} onRetry={reload} />;
+  if (!value && isLoading) return <Loading />;
+  return (
+    <>
+      <section className="card sizes" aria-labelledby="file">
+        <h2 id="file">{words.file}</h2>
+        <p>{words.fileAdvice}</p>
+        <Reload onReloaded={reload} />
+      </section>
+      {value && <LogLevel level={value} onChange={reload} />}
+    </>
+  );
+}
+
+function LogLevel({ level, onChange }: { readonly level: Level; readonly onChange: () => void }) {
+  const mayChange = useMayChange();
+  const set = async (to: Level): Promise<void> => {
+    try {
+      await installer.POST('/admin/rpc/log/level', { params: { query: { level: to } } });
+      tellDone(words.changed(to));
+      onChange();
+    } catch (error) {
+      tellProblem(error);
+    }
+  };
+  return (
+    <section className="card sizes" aria-labelledby="level">
+      <h2 id="level">{words.level}</h2>
+      <p>{words.levelAdvice}</p>
+      <p>
+        {words.levelNow} <strong>{level}</strong>
+      </p>
+      <div className="actions">
+        {(Object.keys(words.levels) as Level[]).map((one) => (
+          <Button key={one} isDisabled={!mayChange || one === level} onPress={() => void set(one)}>
+            {words.levels[one]}
+          </Button>
+        ))}
+      </div>
+    </section>
+  );
+}
