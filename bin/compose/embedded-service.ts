@@ -86,9 +86,10 @@ export async function embeddedService(
           const adminToken = configuration.containerCore.authentication?.adminToken ?? '';
           const endpoints: Endpoints = { ...addresses, adminToken, pid: process.pid };
           await writeWhole(dir.endpoints, `${JSON.stringify(endpoints, null, 2)}\n`, 0o600);
-          io.err(`ready: installer ${addresses.installer}, endpoints in ${dir.endpoints}\n`);
           page = consoleUrl(configuration.containerCore, addresses.installer);
+          // Before `ready`, which programs wait for.
           signIn?.codes.issue();
+          io.err(`ready: installer ${addresses.installer}, endpoints in ${dir.endpoints}\n`);
           if (demo) await (await import('../cli/demo.ts')).runDemo(dir, configuration, addresses.installer, io, signal);
           if (exit) stop.abort(aborted('the demo is over'));
           else io.err('press Ctrl-C to stop\n');

@@ -30,6 +30,7 @@ t.test('says that the server is away, and goes on by itself when it is back', as
 
 t.test(`draws few of ${MANY} rows, and reaches the last one`, async (t) => {
   const app = await up(t, dir, args);
+  await uploaded({ app }, '1', 'Genes to copy');
   const { page, complaints } = await visit(t, chromium, app.endpoints.installer);
   let all: readonly object[] = [];
   await page.route('**/datasets?*', async (route) => {
