@@ -128,6 +128,17 @@ class ClearStarted(TypedDict):
     skipRun: bool
 
 
+class Services(TypedDict):
+    access: NotRequired[str]
+    report: NotRequired[str]
+
+
+class Oidc(TypedDict):
+    issuer: str
+    clientId: str
+    scopes: str
+
+
 class ContactInput(TypedDict, closed=True):
     firstName: NotRequired[str]
     middleName: NotRequired[str]
@@ -903,6 +914,10 @@ class RevisionHistory(TypedDict):
     revisions: list[Revision]
 
 
+class SampleSignInInput(TypedDict, closed=True):
+    user: str
+
+
 class Quota(TypedDict):
     limit: int
     usage: int
@@ -953,6 +968,14 @@ class ServiceMeta(TypedDict):
     buildInfo: BuildInfo
     configuration: Configuration
     features: Features
+
+
+class SignInInput(TypedDict, closed=True):
+    code: str
+
+
+class SignedIn(TypedDict):
+    token: str
 
 
 class Upload(TypedDict):
@@ -1130,6 +1153,32 @@ class AllDatasetsEntry(TypedDict):
     description: NotRequired[str]
     programName: NotRequired[str]
     projectName: NotRequired[str]
+
+
+class ConsoleSelf(TypedDict):
+    userId: UserId
+    firstName: str
+    lastName: str
+    role: Literal['guest', 'user', 'observer', 'operator']
+
+
+class SampleUser(TypedDict):
+    userId: UserId
+    name: str
+    about: str
+
+
+class SignIn(TypedDict):
+    oidc: NotRequired[Oidc]
+    code: bool
+    sampleUsers: list[SampleUser]
+
+
+class ConsoleSettings(TypedDict):
+    product: str
+    version: str
+    services: Services
+    signIn: SignIn
 
 
 class DatasetEvent(TypedDict):
