@@ -103,7 +103,8 @@ row('dataset/metadata', async (t) => {
 
 row('types/VdiId', async (t) => {
   for (const id of Object.values(ids)) t.match(id, /^[a-zA-Z0-9_-]+$/);
-  for (const id of ['a.b', '%2e%2e', 'a%20b']) t.equal((await owner.get(`/datasets/${id}`)).status, 404, id);
+  // Not `%2e%2e`: clients make `/` of it, where the console is.
+  for (const id of ['a.b', '%2e%2ea', 'a%20b']) t.equal((await owner.get(`/datasets/${id}`)).status, 404, id);
 });
 
 row('types/InstallTargetID', async (t) => {
