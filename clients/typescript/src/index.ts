@@ -83,6 +83,8 @@ export interface Upload {
   readonly files?: readonly File[];
   /** URL from which the service downloads the data file. Instead of `files`. */
   readonly dataUrl?: string;
+  /** Finished resumable uploads. Instead of `files`. */
+  readonly uploadIds?: readonly string[];
   readonly documents?: readonly File[];
   readonly properties?: readonly File[];
   /**
@@ -95,13 +97,14 @@ export interface Upload {
 /** Uploads a dataset and returns its id. The service validates and installs it afterwards: {@link untilInstalled}. */
 export async function uploadDataset(
   installer: Client<InstallerPaths>,
-  { details, files = [], dataUrl, documents = [], properties = [], idempotencyKey }: Upload,
+  { details, files = [], dataUrl, uploadIds = [], documents = [], properties = [], idempotencyKey }: Upload,
   signal?: AbortSignal,
 ): Promise<string> {
   const form = new FormData();
   form.append('details', JSON.stringify(details));
   for (const file of files) form.append('dataFile', file);
   if (dataUrl !== undefined) form.append('url', dataUrl);
+  for (const id of uploadIds) form.append('uploadIds', id);
   for (const file of documents) form.append('docFile', file);
   for (const file of properties) form.append('dataPropertiesFile', file);
   const bytes = [...files, ...documents, ...properties].reduce((sum, { size }) => sum + size, 0);

@@ -1,5 +1,6 @@
 // Fields of forms: label, hint, and beside it the faults that the server or the page found.
 
+import { useId } from 'react';
 import {
   TextField as Field,
   FieldError,
@@ -38,20 +39,41 @@ interface SelectProps<Value extends string> {
   readonly value: Value;
   readonly options: readonly (readonly [value: Value, text: string])[];
   readonly onChange: (value: Value) => void;
+  readonly hint?: string | undefined;
+  readonly faults?: readonly string[];
 }
 
 /** The browser's own: on phones it is the one that people know. */
-export function Select<Value extends string>({ label, value, options, onChange }: SelectProps<Value>) {
+export function Select<Value extends string>({
+  label,
+  value,
+  options,
+  onChange,
+  hint,
+  faults = [],
+}: SelectProps<Value>) {
+  const id = useId();
+  const isInvalid = faults.length > 0;
   return (
-    <label className="field">
-      <span>{label}</span>
-      <select value={value} onChange={(event) => onChange(event.target.value as Value)}>
+    <div className="field" data-invalid={isInvalid || undefined}>
+      <label htmlFor={id}>{label}</label>
+      <select
+        id={id}
+        value={value}
+        aria-invalid={isInvalid || undefined}
+        aria-describedby={`${id}-more`}
+        onChange={(event) => onChange(event.target.value as Value)}
+      >
         {options.map(([one, text]) => (
           <option key={one} value={one}>
             {text}
           </option>
         ))}
       </select>
-    </label>
+      <span id={`${id}-more`}>
+        {hint !== undefined && <span className="hint">{hint} </span>}
+        {isInvalid && <span className="fault">{faults.join(' ')}</span>}
+      </span>
+    </div>
   );
 }

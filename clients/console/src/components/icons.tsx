@@ -19,6 +19,11 @@ const PATHS = {
   up: 'M12 19V5M6 11l6-6 6 6',
   down: 'M12 5v14M6 13l6 6 6-6',
   done: 'M5 12.5l4.5 4.5L19 7.5',
+  file: 'M6 3h8l4 4v14H6zM14 3v4h4',
+  download: 'M12 4v12M7 11l5 5 5-5M4 19h16',
+  pause: 'M8 5v14M16 5v14',
+  resume: 'M7 4l13 8-13 8z',
+  edit: 'M4 20h4L20 8l-4-4L4 16zM14 6l4 4',
   user: 'M16 8a4 4 0 1 1-8 0 4 4 0 0 1 8 0zM4.5 21a7.5 7.5 0 0 1 15 0',
 } as const;
 

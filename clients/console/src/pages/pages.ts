@@ -57,4 +57,11 @@ export const pages: readonly Page[] = [
     forOperators: true,
     load: () => import('./audit/page.tsx'),
   },
+  {
+    path: 'upload',
+    title: texts.upload.title,
+    icon: 'upload',
+    group: 'work',
+    load: () => import('./upload/page.tsx'),
+  },
 ];

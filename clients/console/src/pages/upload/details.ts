@@ -1,0 +1,87 @@
+// What the form says, as the API takes it. A field is named by its path in the details, as the server's faults name it.
+
+import type { NewDataset } from '../../../../typescript/src/index.ts';
+import type { components } from '../../../../typescript/src/installer.ts';
+import { texts } from '../../texts.ts';
+
+export type Values = Readonly<Record<string, string>>;
+export type FieldPath = keyof typeof texts.upload.fields;
+export type Plugin = components['schemas']['Plugin'];
+export type DataType = Plugin['dataTypes'][number];
+
+export const SECTIONS: Readonly<Record<keyof typeof texts.upload.sections, readonly FieldPath[]>> = {
+  about: ['name', 'summary', 'origin', 'description'],
+  study: [
+    ...(['projectName', 'programName', 'experimentalOrganism.species', 'experimentalOrganism.strain'] as const),
+    ...(['datasetCharacteristics.studyDesign', 'datasetCharacteristics.studyType'] as const),
+  ],
+  contact: [
+    ...(['contacts[0].firstName', 'contacts[0].lastName', 'contacts[0].email'] as const),
+    ...(['contacts[0].affiliation', 'contacts[0].country'] as const),
+  ],
+  publication: ['publications[0].identifier', 'publications[0].citation'],
+};
+
+/** The types of the plugins, each once, by name and version. */
+export function typesOf(plugins: readonly Plugin[]): ReadonlyMap<string, DataType> {
+  const types = plugins.flatMap(({ dataTypes }) => dataTypes);
+  return new Map(types.map((type) => [`${type.name}@${type.version}`, type]));
+}
+
+/** Install targets of the type; undefined for all. */
+export function targetsOf(plugins: readonly Plugin[], type: string): ReadonlySet<string> | undefined {
+  const having = plugins.filter(({ dataTypes }) =>
+    dataTypes.some(({ name, version }) => `${name}@${version}` === type),
+  );
+  if (having.some(({ installTargets = [] }) => installTargets.length === 0)) return undefined;
+  return new Set(having.flatMap(({ installTargets = [] }) => installTargets));
+}
+
+export const chosenTargets = (values: Values): readonly string[] =>
+  (values.installTargets ?? '').split(' ').filter(Boolean);
+
+/** Empty fields are left out. */
+export function detailsOf(values: Values): NewDataset {
+  const [name = '', version = ''] = (values.type ?? '').split('@');
+  const details: Record<string, unknown> = {
+    ...(values.type ? { type: { name, version } } : {}),
+    installTargets: chosenTargets(values),
+    visibility: values.visibility || 'private',
+  };
+  for (const path of Object.values(SECTIONS).flat()) {
+    const text = values[path]?.trim();
+    if (text) put(details, path.split(/[.[\]]+/), text);
+  }
+  for (const list of ['contacts', 'publications']) {
+    const first = (details[list] as Record<string, unknown>[] | undefined)?.[0];
+    if (first) first.isPrimary = true;
+  }
+  return details as unknown as NewDataset;
+}
+
+function put(into: Record<string, unknown>, [step = '', ...rest]: readonly string[], text: string): void {
+  if (rest.length === 0) {
+    into[step] = text;
+    return;
+  }
+  into[step] ??= /^\d+$/.test(rest[0] ?? '') ? [] : {};
+  put(into[step] as Record<string, unknown>, rest, text);
+}
+
+type Faults = Readonly<Record<string, readonly string[]>>;
+
+/** The faults of the field and of what is in it. The server's sentences go on after the name of the field. */
+export const faultsAt = (faults: Faults, path: string): readonly string[] =>
+  Object.entries(faults)
+    .filter(([key]) => key === path || key.startsWith(`${path}.`) || key.startsWith(`${path}[`))
+    .flatMap(([, sentences]) => sentences)
+    .map((sentence) => (/^(is|has) /.test(sentence) ? texts.problem.ofField(sentence) : sentence));
+
+const SHOWN = [...Object.values(SECTIONS).flat(), 'type', 'installTargets', 'visibility', 'dataFile', 'url'];
+const FILES = ['dataPropertiesFile', 'docFile', 'uploadIds'];
+
+/** Those of fields that the form does not have. */
+export const otherFaults = (faults: Faults): readonly string[] =>
+  Object.entries(faults)
+    .filter(([key]) => ![...SHOWN, ...FILES].some((path) => faultsAt({ [key]: [''] }, path).length > 0))
+    .flatMap(([key, sentences]) => sentences.map((sentence) => `${key} ${sentence}`));

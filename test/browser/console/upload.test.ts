@@ -1,0 +1,131 @@
+// Upload in a real browser: a scientist pauses, reloads the page in the middle, chooses the file again and goes on; the server's
+// faults are beside their fields; the dataset is installed.
+
+import { appendFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import t from 'tap';
+import { tempDir } from '../../support/longshore.ts';
+import { browser } from '../browser.ts';
+import { demoConsole, PHONE, picture, violations, visit } from './console.ts';
+
+const chromium = await browser(t);
+const demo = await demoConsole(t);
+const GENES = 'LS_0001\nLS_0007\nLS_0042\n';
+
+async function openUpload(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Sign in as Demo User' }).click();
+  await page.getByRole('link', { name: 'Upload', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'Upload' }).waitFor();
+  await page.getByLabel('Type of data').waitFor();
+}
+
+/** Slow enough that a person could press a button. */
+async function slow(page: Page, bytesPerSecond: number): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Network.enable');
+  await session.send('Network.emulateNetworkConditions', {
+    offline: false,
+    latency: 0,
+    downloadThroughput: -1,
+    uploadThroughput: bytesPerSecond,
+  });
+}
+
+t.test('pauses, reloads in the middle, goes on, and becomes a dataset', async (t) => {
+  const file = join(await tempDir(t), 'slow.txt');
+  await writeFile(file, '');
+  for (let part = 0; part < 40; part += 1)
+    await appendFile(file, Array.from({ length: 10_000 }, (_, i) => `LS_${part}_${i}\n`).join(''));
+  const { page, complaints } = await visit(t, chromium, demo.url);
+  await openUpload(page);
+  await page.getByLabel('Name', { exact: true }).fill('Kept over a reload');
+  await slow(page, 200_000);
+  await page.locator('input[type=file]').first().setInputFiles(file);
+  await page.getByText(/per second, .* left/).waitFor({ timeout: 60_000 });
+  t.strictSame(await violations(page), [], 'while a file is sent');
+  await picture(page, 'upload-sending');
+  await page.getByRole('button', { name: 'Pause slow.txt' }).click();
+  await page.getByText(/^Paused: /).waitFor();
+  await page.getByRole('button', { name: 'Resume slow.txt' }).click();
+  await page.getByText(/^Sending: .*per second/).waitFor({ timeout: 60_000 });
+
+  await page.reload();
+  await openUpload(page);
+  t.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Kept over a reload');
+  await page.getByText(/The server has \d+ %\. Choose the same file again/).waitFor();
+  await picture(page, 'upload-found');
+  await slow(page, -1);
+  await page.locator('input[type=file]').first().setInputFiles(file);
+  await page.getByText(/^Sent, /).waitFor({ timeout: 60_000 });
+
+  await page.getByRole('button', { name: 'Upload dataset' }).click();
+  await page.getByRole('heading', { name: 'The dataset was not created' }).waitFor();
+  t.match(await page.getByLabel('Summary').getAttribute('aria-invalid'), 'true', 'the fault is beside its field');
+  t.strictSame(await violations(page), [], 'with faults');
+  await picture(page, 'upload-faults');
+  await page.getByLabel('Type of data').selectOption('genelist@1.0');
+  await page.getByRole('checkbox').first().check();
+  await page.getByLabel('Summary').fill('Sent in two parts');
+  await page.getByLabel('Origin').fill('A laboratory');
+  await page.getByRole('button', { name: 'Upload dataset' }).click();
+  await page.getByText('Dataset created.').waitFor();
+  t.match(page.url(), /#\/dataset\/\w+/);
+  await page.getByRole('link', { name: 'My datasets' }).click();
+  const row = page.getByRole('row').filter({ hasText: 'Kept over a reload' });
+  await row.getByText('Installed', { exact: true }).waitFor({ timeout: 60_000 });
+  t.strictSame(
+    complaints.filter((text) => !/status of 422/.test(text)),
+    [],
+  );
+});
+
+t.test('a lost answer is asked for again, and there is one dataset', async (t) => {
+  const { page } = await visit(t, chromium, demo.url);
+  await openUpload(page);
+  await page.getByLabel('Type of data').selectOption('genelist@1.0');
+  await page.getByRole('checkbox').first().check();
+  await page.getByLabel('Name', { exact: true }).fill('Answer lost');
+  await page.getByLabel('Summary').fill('Created once');
+  await page.getByLabel('Origin').fill('A laboratory');
+  await page
+    .locator('input[type=file]')
+    .first()
+    .setInputFiles({ name: 'genes.txt', mimeType: 'text/plain', buffer: Buffer.from(GENES) });
+  await page.getByText(/^Sent, /).waitFor();
+  const keys: (string | undefined)[] = [];
+  await page.route('**/datasets', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue();
+    keys.push(route.request().headers()['idempotency-key']);
+    if (keys.length > 1) return route.continue();
+    // The server has it; the page never hears of that.
+    await route.fetch();
+    return route.abort();
+  });
+  await page.getByRole('button', { name: 'Upload dataset' }).click();
+  await page.getByText('The server could not be reached.').first().waitFor();
+  await page.getByRole('button', { name: 'Upload dataset' }).click();
+  await page.getByText('Dataset created.').waitFor();
+  t.equal(keys.length, 2);
+  t.equal(keys[0], keys[1], 'with the same key');
+  await page.getByRole('link', { name: 'My datasets' }).click();
+  const rows = page.getByRole('row').filter({ hasText: 'Answer lost' });
+  await rows.first().waitFor();
+  t.equal(await rows.count(), 1);
+});
+
+for (const [name, options] of Object.entries({
+  light: { colorScheme: 'light' },
+  dark: { colorScheme: 'dark' },
+  phone: PHONE,
+} as const))
+  t.test(`can be used by everybody: ${name}`, async (t) => {
+    const { page } = await visit(t, chromium, demo.url, options);
+    await page.getByRole('button', { name: 'Sign in as Demo User' }).click();
+    await page.getByRole('heading', { name: 'My datasets' }).waitFor();
+    await page.goto(`${demo.url}#/upload`);
+    await page.getByLabel('Type of data').selectOption('genelist@1.0');
+    t.strictSame(await violations(page), []);
+    t.equal(await page.evaluate('document.documentElement.scrollWidth'), page.viewportSize()?.width);
+    await picture(page, `upload-${name}`);
+  });
