@@ -35,12 +35,18 @@ export function Empty({ icon, title, advice, children }: EmptyProps) {
   );
 }
 
+/** What the page itself refuses, in the words for the person. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+}
+
 /** An error in words. */
 export function wordsOf(error: unknown): { readonly text: string; readonly requestId?: string } {
   if (error instanceof LongshoreError)
     return { text: error.message, ...(error.requestId === undefined ? {} : { requestId: error.requestId }) };
   if (error instanceof SignInError)
     return { text: error.isAway ? texts.problem.issuerAway : texts.problem.signIn(error.message) };
+  if (error instanceof Refusal) return { text: error.message };
   return { text: error instanceof TypeError ? texts.problem.unreachable : texts.problem.unexpected };
 }
 

@@ -64,4 +64,12 @@ export const pages: readonly Page[] = [
     group: 'work',
     load: () => import('./upload/page.tsx'),
   },
+  {
+    path: 'dataset',
+    title: texts.dataset.title,
+    icon: 'datasets',
+    group: 'work',
+    isHidden: true,
+    load: () => import('./dataset/page.tsx'),
+  },
 ];

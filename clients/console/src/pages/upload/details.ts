@@ -75,7 +75,7 @@ export const faultsAt = (faults: Faults, path: string): readonly string[] =>
   Object.entries(faults)
     .filter(([key]) => key === path || key.startsWith(`${path}.`) || key.startsWith(`${path}[`))
     .flatMap(([, sentences]) => sentences)
-    .map((sentence) => (/^(is|has) /.test(sentence) ? texts.problem.ofField(sentence) : sentence));
+    .map((sentence) => (/^(is|has|holds) /.test(sentence) ? texts.problem.ofField(sentence) : sentence));
 
 const SHOWN = [...Object.values(SECTIONS).flat(), 'type', 'installTargets', 'visibility', 'dataFile', 'url'];
 const FILES = ['dataPropertiesFile', 'docFile', 'uploadIds'];

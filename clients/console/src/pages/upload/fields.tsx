@@ -28,7 +28,7 @@ export function Section({ section, values, faults, set }: FormProps & { readonly
       </div>
       <div className="fields">
         {SECTIONS[section].map((path) => (
-          <div key={path} className={LINES[path] ? 'wide' : ''}>
+          <div key={path} className={LINES[path] || path === 'name' ? 'wide' : ''}>
             <One path={path} values={values} faults={faults} set={set} />
           </div>
         ))}

@@ -12,11 +12,12 @@ import { Button } from '../../components/button.tsx';
 import { Select, TextField } from '../../components/field.tsx';
 import { Empty, Loading, ProblemView, wordsOf } from '../../components/notices.tsx';
 import { tellDone, tellProblem } from '../../components/toasts.tsx';
-import { go } from '../../shell/route.ts';
+import { go, useRoute } from '../../shell/route.ts';
 import { texts } from '../../texts.ts';
 import { chosenTargets, detailsOf, faultsAt, otherFaults, type Plugin, targetsOf, typesOf } from './details.ts';
 import { Attached, DataFields, Section } from './fields.tsx';
 import { Files } from './files.tsx';
+import { Revision } from './revision.tsx';
 import { findUploads, forgetAll, transfers } from './transfers.ts';
 
 const words = texts.upload;
@@ -28,6 +29,11 @@ interface Offered {
 }
 
 export default function UploadPage() {
+  const revised = useRoute().query.get('revise');
+  return revised === null ? <NewDataset /> : <Revision key={revised} id={revised} />;
+}
+
+function NewDataset() {
   const offered = useLoad('offered', async (signal): Promise<Offered> => {
     const [plugins, meta] = await Promise.all([
       installer.GET('/plugins', { signal }),
@@ -172,14 +178,14 @@ function UploadForm({ plugins, targets }: Offered) {
       <Section section="contact" {...form} />
       <Section section="study" {...form} />
       <Section section="publication" {...form} />
-      <section className="card" aria-label={words.documents}>
+      <div className="card">
         <Attached
           label={words.documents}
           hint={words.documentsHint}
           faults={faultsAt(faults, 'docFile')}
           onChange={setDocuments}
         />
-      </section>
+      </div>
       <div className="bar">
         <span role="status">
           {step === 'waiting' && words.waiting}

@@ -47,8 +47,9 @@ function change(key: string, more: Partial<Transfer>): void {
 /** A sign-in that ends pauses; that of another person begins anew. */
 session.subscribe(() => {
   const user = session.value?.self.userId;
+  if (user === owner) return;
   for (const { key, state } of transfers.value) if (state === 'sending' || state === 'waiting') pause(key);
-  if (user !== undefined && user !== owner) forgetAll();
+  if (user !== undefined) forgetAll();
 });
 
 /** Leaves what the server has, and knows nothing of it any more. */

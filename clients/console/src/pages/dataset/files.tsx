@@ -1,0 +1,218 @@
+// The files of a dataset: sizes, digests, download, and the first rows of tables.
+
+import { useState } from 'react';
+import type { DatasetDetails } from '../../../../typescript/src/index.ts';
+import { useLoad } from '../../api/load.ts';
+import { MOST_IN_MEMORY, save, TooLarge, WrongDigest } from '../../api/save.ts';
+import { UnreadableZip } from '../../api/zip.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { bytes } from '../../components/format.ts';
+import { Loading, ProblemView, Refusal } from '../../components/notices.tsx';
+import { tellDone, tellProblem } from '../../components/toasts.tsx';
+import { texts } from '../../texts.ts';
+import { type Archive, archivedFile, beginningOf, looseFile, wholeArchive } from './archives.ts';
+import { isTabular, tableStart } from './table-text.ts';
+
+const words = texts.dataset;
+
+/** More are in the archive. */
+const MOST_SHOWN = 200;
+
+interface Download extends Omit<Parameters<typeof save>[0], 'name'> {
+  readonly name: string;
+}
+
+async function download(one: Download): Promise<void> {
+  try {
+    const how = await save(one);
+    if (how !== 'given-up') tellDone(how === 'verified' ? words.verified(one.name) : words.saved(one.name));
+  } catch (error) {
+    const refusal = whyNot(error);
+    tellProblem(refusal === undefined ? error : new Refusal(refusal));
+  }
+}
+
+function whyNot(error: unknown): string | undefined {
+  if (error instanceof TooLarge) return words.tooLarge(bytes(MOST_IN_MEMORY));
+  if (error instanceof WrongDigest) return words.wrongDigest;
+  return error instanceof UnreadableZip ? words.unreadable : undefined;
+}
+
+interface Previewed {
+  readonly archive: Archive;
+  readonly name: string;
+}
+
+export function Files({ dataset }: { readonly dataset: DatasetDetails }) {
+  const { datasetId, files } = dataset;
+  const [previewed, setPreviewed] = useState<Previewed>();
+  const archives = (['upload', 'install'] as const).filter((one) => (files[one]?.zipSize ?? -1) >= 0);
+  const loose = {
+    documents: files.documents,
+    properties: files.datasetProperties,
+  } as const;
+  return (
+    <section className="card" aria-label={words.files}>
+      <h2>{words.files}</h2>
+      {archives.length === 0 && <p className="hint">{words.noFiles}</p>}
+      {archives.map((archive) => {
+        const { zipSize = 0, contents = [] } = files[archive] ?? {};
+        return (
+          <div key={archive} className="file-group">
+            <div className="bar">
+              <h3>{words.kinds[archive]}</h3>
+              <Button
+                icon="download"
+                onPress={() =>
+                  void download({
+                    name: `${datasetId}-${archive}.zip`,
+                    size: zipSize,
+                    open: () => wholeArchive(datasetId, archive),
+                  })
+                }
+              >
+                {words.downloadAll(bytes(zipSize))}
+              </Button>
+            </div>
+            <ul className="file-list" aria-label={words.kinds[archive]}>
+              {contents.slice(0, MOST_SHOWN).map(({ fileName, fileSize, sha256 }) => (
+                <File
+                  key={fileName}
+                  {...{ fileName, fileSize, sha256 }}
+                  onPreview={isTabular(fileName) ? () => setPreviewed({ archive, name: fileName }) : undefined}
+                  open={() => archivedFile(datasetId, archive, zipSize, fileName)}
+                />
+              ))}
+            </ul>
+          </div>
+        );
+      })}
+      {(['documents', 'properties'] as const)
+        .filter((kind) => loose[kind].length > 0)
+        .map((kind) => (
+          <div key={kind} className="file-group">
+            <h3>{words.kinds[kind]}</h3>
+            <ul className="file-list" aria-label={words.kinds[kind]}>
+              {loose[kind].map(({ fileName, fileSize }) => (
+                <File key={fileName} {...{ fileName, fileSize }} open={() => looseFile(datasetId, kind, fileName)} />
+              ))}
+            </ul>
+          </div>
+        ))}
+      {previewed && (
+        <Preview
+          {...previewed}
+          datasetId={datasetId}
+          zipSize={files[previewed.archive]?.zipSize ?? 0}
+          onClose={() => setPreviewed(undefined)}
+        />
+      )}
+    </section>
+  );
+}
+
+interface FileProps {
+  readonly fileName: string;
+  readonly fileSize: number;
+  readonly sha256?: string | undefined;
+  readonly onPreview?: (() => void) | undefined;
+  readonly open: Download['open'];
+}
+
+function File({ fileName, fileSize, sha256, onPreview, open }: FileProps) {
+  return (
+    <li>
+      <div className="what">
+        <span>
+          <strong>{fileName}</strong> <span className="hint">{bytes(fileSize)}</span>
+        </span>
+        {sha256 !== undefined && (
+          <span className="hint digest" title={sha256}>
+            {words.digest} <code>{sha256}</code>
+          </span>
+        )}
+      </div>
+      {onPreview && (
+        <Button onPress={onPreview} aria-label={words.previewOf(fileName)}>
+          {words.preview}
+        </Button>
+      )}
+      <Button
+        icon="download"
+        iconOnly
+        onPress={() => void download({ name: nameOf(fileName), size: fileSize, sha256, open })}
+      >
+        {words.download(fileName)}
+      </Button>
+    </li>
+  );
+}
+
+const nameOf = (path: string): string => path.split('/').at(-1) ?? path;
+
+interface PreviewProps extends Previewed {
+  readonly datasetId: string;
+  readonly zipSize: number;
+  readonly onClose: () => void;
+}
+
+function Preview({ archive, name, datasetId, zipSize, onClose }: PreviewProps) {
+  const { value, error, reload } = useLoad(`${datasetId} ${archive} ${name}`, async () => {
+    const { text, isPart } = await beginningOf(datasetId, archive, zipSize, name);
+    return tableStart(text, isPart);
+  });
+  const rows = value?.rows ?? [];
+  const columns = Math.max(1, ...rows.map((row) => row.length));
+  return (
+    <Dialog
+      title={value ? words.previewTitle(name, rows.length, value.isCut) : words.previewOf(name)}
+      onClose={onClose}
+    >
+      {error instanceof UnreadableZip ? (
+        <p>{words.unreadable}</p>
+      ) : (
+        error !== undefined && <ProblemView error={error} onRetry={reload} />
+      )}
+      {value === undefined && error === undefined && <Loading />}
+      {value && rows.length === 0 && <p>{words.previewEmpty}</p>}
+      {rows.length > 0 && (
+        <section
+          className="preview"
+          aria-label={words.previewOf(name)}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: so that it can be scrolled with the keyboard
+          tabIndex={0}
+        >
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{words.line}</th>
+                {Array.from({ length: columns }, (_, i) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place
+                  <th key={i} scope="col">
+                    {words.column(i + 1)}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row, i) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: a row is its place
+                <tr key={i}>
+                  <th scope="row">{i + 1}</th>
+                  {Array.from({ length: columns }, (_, j) => (
+                    // biome-ignore lint/suspicious/noArrayIndexKey: a cell is its place
+                    <td key={j}>{row[j]}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+      <div className="actions">
+        <Button onPress={onClose}>{texts.common.close}</Button>
+      </div>
+    </Dialog>
+  );
+}
