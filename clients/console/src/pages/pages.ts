@@ -72,4 +72,11 @@ export const pages: readonly Page[] = [
     isHidden: true,
     load: () => import('./dataset/page.tsx'),
   },
+  {
+    path: 'access',
+    title: texts.access.title,
+    icon: 'access',
+    group: 'work',
+    load: () => import('./access/page.tsx'),
+  },
 ];
