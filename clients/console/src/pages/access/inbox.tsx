@@ -10,6 +10,7 @@ import { personName } from '../../components/format.ts';
 import { Empty, Loading, ProblemView, wordsOf } from '../../components/notices.tsx';
 import { Time } from '../../components/time.tsx';
 import { tellDone } from '../../components/toasts.tsx';
+import { to } from '../../shell/route.ts';
 import { texts } from '../../texts.ts';
 import { approve, deny, keyOf, MOST_MANAGED, type Request, requestsOf, type Service } from './requests.ts';
 
@@ -48,7 +49,8 @@ export function Inbox({ service }: { readonly service: Service }) {
             <div>
               <h3>{words.wants(nameOf(request))}</h3>
               <p className="hint">
-                {request.datasetId} · {request.user.organization} · {request.user.email}
+                <a href={to(`dataset/${request.datasetId}`)}>{request.datasetId}</a>{' '}
+                {[request.user.organization, request.user.email].filter((text) => text !== '').join(', ')}
               </p>
             </div>
             <dl className="facts">
