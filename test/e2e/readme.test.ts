@@ -62,11 +62,15 @@ t.test('start, client commands, curl and handler jobs work as printed, and the p
   t.ok(session.said.includes('stopped'));
 });
 
+/** Not part of `longshore up`. */
+const OFF = '[restService.webhooks.enabled]';
+
 /** The supervisor's children in the order of the picture: names stand alone, two blanks before what is said of them. */
 function drawnChildren(): readonly string[] {
   const [, picture = ''] = /^```\nlongshore\n([\s\S]*?)^```$/m.exec(architecture) ?? [];
   return picture.split('\n').flatMap((line) => {
     const [, names = ''] = /^[│├└][─ ]+(.*)$/.exec(line) ?? [];
+    if (names.includes(OFF)) return [];
     return names
       .split(/ {3,}|\[/)[0]
       ?.split(/ +/)

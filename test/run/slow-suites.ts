@@ -356,6 +356,8 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     run: 'npm run --silent test:browser',
     seconds: 42,
     touchedBy: [
+      'clients/console/',
+      'http/installer/console/',
       'http/kernel/openapi/openapi',
       'http/kernel/openapi/api-',
       'http/kernel/openapi/scalar/',

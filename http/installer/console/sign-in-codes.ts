@@ -1,5 +1,5 @@
-// One-time codes of `longshore up`. Whoever sees the operator's terminal signs in with one; nothing else of the code is kept than
-// its digest.
+// One-time codes of `longshore up`. Whoever sees the operator's terminal signs in with one. They are in the memory of the process
+// only.
 //
 //   issued ── used within an hour ─▶ used
 //     └────── an hour passes ──────▶ expired

@@ -104,8 +104,8 @@ async function renewed(token: string): Promise<void> {
   if (before.renew) renewLater(token);
 }
 
-/** Timers are late after the computer has slept. */
-async function validToken(): Promise<string> {
+/** Renewed if it has expired: timers are late after the computer has slept. */
+export async function validToken(): Promise<string> {
   const { token } = session.value ?? {};
   if (token === undefined) return '';
   if ((expiryOf(token) ?? Number.POSITIVE_INFINITY) <= Date.now()) await renew(token);

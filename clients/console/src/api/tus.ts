@@ -3,7 +3,7 @@
 
 import { type DetailedError, type HttpRequest, Upload } from 'tus-js-client';
 import { randomKey } from './random-key.ts';
-import { session } from './session.ts';
+import { validToken } from './session.ts';
 import { SERVER } from './settings.ts';
 
 export interface Sending {
@@ -22,7 +22,7 @@ export interface SendOptions {
   readonly onFailed: (text: string) => void;
 }
 
-/** Between attempts; a connection that is away for longer needs the person. */
+/** Between attempts. */
 const PAUSES_MS = [0, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 30_000, 30_000];
 
 export function send(file: File, { uploadId, onCreated, onProgress, onDone, onFailed }: SendOptions): Sending {
@@ -33,8 +33,8 @@ export function send(file: File, { uploadId, onCreated, onProgress, onDone, onFa
     metadata: { filename: file.name },
     storeFingerprintForResuming: false,
     retryDelays: PAUSES_MS,
-    onBeforeRequest(request: HttpRequest) {
-      request.setHeader('Authorization', `Bearer ${session.value?.token ?? ''}`);
+    async onBeforeRequest(request: HttpRequest) {
+      request.setHeader('Authorization', `Bearer ${await validToken()}`);
       if (request.getMethod() === 'POST') request.setHeader('Idempotency-Key', key);
     },
     onUploadUrlAvailable: () => onCreated(decodeURIComponent(upload.url?.split('/').at(-1) ?? '')),

@@ -101,6 +101,8 @@ export async function contentsOf(
   return entry.method === 0 ? packed : packed.pipeThrough(new DecompressionStream('deflate-raw') as never);
 }
 
+const SLICE_BYTES = 16_384;
+
 /** Drops the local header, and ends after so many bytes. */
 function withoutHeader(length: number): TransformStream<Uint8Array, Uint8Array> {
   let header = new Uint8Array();
@@ -120,7 +122,8 @@ function withoutHeader(length: number): TransformStream<Uint8Array, Uint8Array> 
       toSkip -= skipped;
       const rest = bytes.subarray(skipped, skipped + left);
       left -= rest.length;
-      if (rest.length > 0) controller.enqueue(rest);
+      // In slices: where the packed bytes end early, what was unpacked and not yet read is lost.
+      for (let at = 0; at < rest.length; at += SLICE_BYTES) controller.enqueue(rest.subarray(at, at + SLICE_BYTES));
       if (left === 0 && toSkip === 0) controller.terminate();
     },
   });

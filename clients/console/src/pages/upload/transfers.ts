@@ -3,10 +3,11 @@
 //   found ── chosen again, or used as it is ─┐
 //   waiting ── one of three ends ─▶ sending ─┴─▶ done
 //                                    │ ▲
-//                     paused, failed ▼ │ resumed
+//                     paused, failed ▼ │ resumed; a lost connection is back
 // `found`: the server has it from before this page was loaded.
 
 import type { components } from '../../../../typescript/src/installer.ts';
+import { connections } from '../../api/reachability.ts';
 import { installer, session } from '../../api/session.ts';
 import { Store } from '../../api/store.ts';
 import type { Sending } from '../../api/tus.ts';
@@ -50,6 +51,10 @@ session.subscribe(() => {
   if (user === owner) return;
   for (const { key, state } of transfers.value) if (state === 'sending' || state === 'waiting') pause(key);
   if (user !== undefined) forgetAll();
+});
+
+connections.subscribe(() => {
+  for (const { key, state, fault } of transfers.value) if (state === 'failed' && !fault) resume(key);
 });
 
 /** Leaves what the server has, and knows nothing of it any more. */
