@@ -8,10 +8,11 @@ import { responseFaults, schemaOf } from './response-check.ts';
 
 const PATH = '/admin/metrics/history';
 
-/** Two hours of samples of three series, one a minute, up to noon. */
-async function setup(t: Test) {
+/** Two hours of samples of three series, one a minute, up to noon, and a sample of each of the others. */
+async function setup(t: Test, others: readonly string[] = []) {
   const clock = new VirtualClock(Date.UTC(2026, 0, 2, 12));
   const history = new MetricsHistory();
+  history.add(clock.now() - 121 * 60_000, new Map(others.map((name) => [name, 1])));
   for (let minute = 120; minute > 0; minute--)
     history.add(
       clock.now() - minute * 60_000,
@@ -65,4 +66,17 @@ t.test('what cannot be shown is refused', async (t) => {
     t.equal(status, 400, query);
     t.match(body.message, message);
   }
+});
+
+t.test('more values than an answer may have are refused, and fewer are shown', async (t) => {
+  const ask = await setup(
+    t,
+    Array.from({ length: 8 }, (_, i) => `many.${i}`),
+  );
+  const day = 'from=2026-01-01T12:00';
+  t.match(await ask(`?series=many.&${day}&step=15`), {
+    status: 400,
+    body: { message: 'these are 46080 values; expected at most 40000: use a longer step, or fewer series' },
+  });
+  t.equal((await ask(`?series=many.&${day}&step=18`)).status, 200);
 });
