@@ -46,7 +46,8 @@ async function buildConsole(): Promise<void> {
     splitting: true,
     format: 'esm',
     target: 'es2023',
-    jsx: 'automatic',
+    // That of the sources extends one which a package does not contain.
+    tsconfigRaw: { compilerOptions: { jsx: 'react-jsx' } },
     loader: { '.svg': 'copy' },
     define: { 'process.env.NODE_ENV': '"production"' },
     minify: true,

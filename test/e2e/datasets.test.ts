@@ -1,6 +1,7 @@
 // Datasets go from upload to installed on the embedded stack. With LONGSHORE_DATA naming the folder of the real inputs
 // they are used; otherwise inputs of the same shape are made.
 
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -78,7 +79,8 @@ t.test('a gene list of 5,720 ids is installed on two targets', async (t) => {
   t.ok(original.get(file.name)?.equals(Buffer.from(file.content)), 'the original comes back byte by byte');
 
   const files = (await api.json(`/datasets/${id}/files`)) as { upload: { zipSize: number; contents: unknown[] } };
-  t.same(files.upload.contents, [{ fileName: file.name, fileSize: Buffer.byteLength(file.content) }]);
+  const sha256 = createHash('sha256').update(file.content).digest('hex');
+  t.same(files.upload.contents, [{ fileName: file.name, fileSize: Buffer.byteLength(file.content), sha256 }]);
   t.equal(files.upload.zipSize, (await api.bytes(`/datasets/${id}/files/upload`)).length);
   const data = await unzip(await api.bytes(`/datasets/${id}/files/install`));
   t.ok(data.has('formatted_gene_list.txt'));
