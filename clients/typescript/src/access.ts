@@ -1628,7 +1628,7 @@ export interface operations {
                      *             "email": "u108@site.example"
                      *           },
                      *           "datasetId": "SAMPLE_private",
-                     *           "startDate": "2026-11-27T01:24:45.863Z",
+                     *           "startDate": "2026-11-27T02:06:09.936Z",
                      *           "duration": 12,
                      *           "restrictionLevel": "private",
                      *           "purpose": "To learn",
@@ -2451,7 +2451,7 @@ export interface operations {
                      *             "datasetPresenterID": "SAMPLE_prerelease",
                      *             "restrictionLevel": "PUBLIC",
                      *             "approvalStatus": "REQUESTED",
-                     *             "startDate": "2026-11-27T01:25:11.211",
+                     *             "startDate": "2026-11-27T02:07:50.041",
                      *             "duration": -1,
                      *             "purpose": "",
                      *             "researchQuestion": "",
@@ -2485,7 +2485,7 @@ export interface operations {
                      *             "datasetPresenterID": "SAMPLE_prerelease",
                      *             "restrictionLevel": "PUBLIC",
                      *             "approvalStatus": "REQUESTED",
-                     *             "startDate": "2026-11-27T01:25:11.211",
+                     *             "startDate": "2026-11-27T02:07:50.041",
                      *             "duration": -1,
                      *             "purpose": "",
                      *             "researchQuestion": "",
@@ -2668,8 +2668,8 @@ export interface operations {
                      *       ],
                      *       "info": {
                      *         "threads": 11,
-                     *         "uptime": "3.000s",
-                     *         "uptimeMillis": 3000
+                     *         "uptime": "16.949s",
+                     *         "uptimeMillis": 16949
                      *       }
                      *     }
                      */

@@ -3040,13 +3040,13 @@ export interface operations {
                      *         {
                      *           "kind": "target",
                      *           "name": "AlphaDB",
-                     *           "since": "2026-11-27T01:25:43.720Z"
+                     *           "since": "2026-11-27T02:08:42.858Z"
                      *         }
                      *       ],
                      *       "info": {
                      *         "threads": 13,
-                     *         "uptime": "9.712s",
-                     *         "uptimeMillis": 9712
+                     *         "uptime": "26.180s",
+                     *         "uptimeMillis": 26180
                      *       }
                      *     }
                      */
@@ -3281,6 +3281,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "product": "Longshore",
+                     *       "version": "0.1.0",
+                     *       "services": {
+                     *         "access": "https://longshore.example.org",
+                     *         "report": "https://longshore.example.org"
+                     *       },
+                     *       "signIn": {
+                     *         "code": true,
+                     *         "sampleUsers": []
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["ConsoleSettings"];
                 };
             };
@@ -3313,6 +3327,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "userId": 44,
+                     *       "firstName": "First44",
+                     *       "lastName": "Last44",
+                     *       "role": "guest"
+                     *     }
+                     */
                     "application/json": components["schemas"]["ConsoleSelf"];
                 };
             };
@@ -3376,6 +3398,11 @@ export interface operations {
         /** @description The code */
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "code": "GpO6VVEFC22zB2fQAIx0Acfp-OvuR5KbYaPUC05rfgs"
+                 *     }
+                 */
                 "application/json": components["schemas"]["SignInInput"];
             };
         };
@@ -3386,6 +3413,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "token": "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
+                     *     }
+                     */
                     "application/json": components["schemas"]["SignedIn"];
                 };
             };
@@ -3579,7 +3611,7 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "datasetId": "0Vc8HVe2UMw2yM5B",
+                     *         "datasetId": "0Vc8SH0oPGH2JaeV",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -3638,7 +3670,7 @@ export interface operations {
                      *         ],
                      *         "fileCount": 2,
                      *         "fileSizeTotal": 28,
-                     *         "created": "2026-11-27T01:25:34.877Z",
+                     *         "created": "2026-11-27T02:08:20.928Z",
                      *         "summary": "Genes that I like",
                      *         "description": "At length"
                      *       }
@@ -3741,7 +3773,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "uploadIds": [
-                 *         "a95643da5e1fc7b418d19b49f4b6aa32"
+                 *         "54605cec5dd4105d6532a90fa27a6989"
                  *       ]
                  *     }
                  */
@@ -3774,7 +3806,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc8HYYkSNordmh2"
+                     *       "datasetId": "0Vc8SOXcCVsB5RsR"
                      *     }
                      */
                     "application/json": components["schemas"]["AcceptedUpload"];
@@ -3922,7 +3954,7 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "datasetId": "0Vc8HdXW15bC032X",
+                     *         "datasetId": "0Vc8SUiN5SiOxirh",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -3963,7 +3995,7 @@ export interface operations {
                      *         "shares": [],
                      *         "fileCount": 1,
                      *         "fileSizeTotal": 14,
-                     *         "created": "2026-11-27T01:26:05.139Z",
+                     *         "created": "2026-11-27T02:09:12.893Z",
                      *         "summary": "Genes that I like"
                      *       }
                      *     ]
@@ -4046,11 +4078,11 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "uploadId": "a95643da5e1fc7b418d19b49f4b6aa32",
+                     *         "uploadId": "54605cec5dd4105d6532a90fa27a6989",
                      *         "fileName": "genes.txt",
                      *         "length": 14,
                      *         "offset": 14,
-                     *         "expires": "2026-11-28T01:25:45.793Z"
+                     *         "expires": "2026-11-28T02:08:48.880Z"
                      *       }
                      *     ]
                      */
@@ -4273,11 +4305,11 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "uploadId": "a95643da5e1fc7b418d19b49f4b6aa32",
+                     *       "uploadId": "54605cec5dd4105d6532a90fa27a6989",
                      *       "fileName": "genes.txt",
                      *       "length": 14,
                      *       "offset": 5,
-                     *       "expires": "2026-11-28T01:25:45.670Z"
+                     *       "expires": "2026-11-28T02:08:48.699Z"
                      *     }
                      */
                     "application/json": components["schemas"]["ResumableUpload"];
@@ -4854,7 +4886,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc8HXATCj6AhGKA",
+                     *       "datasetId": "0Vc8SKMaghAxk5GU",
                      *       "name": "My genes",
                      *       "type": {
                      *         "name": "genes",
@@ -4862,14 +4894,14 @@ export interface operations {
                      *         "category": "The genes"
                      *       },
                      *       "owner": {
-                     *         "userId": 22,
-                     *         "firstName": "First22",
-                     *         "lastName": "Last22",
-                     *         "email": "user22@example.org",
+                     *         "userId": 9007199254740992,
+                     *         "firstName": "First9007199254740993",
+                     *         "lastName": "Last9007199254740993",
+                     *         "email": "user9007199254740993@example.org",
                      *         "affiliation": ""
                      *       },
                      *       "origin": "direct-upload",
-                     *       "created": "2020-02-03T04:05:06.000Z",
+                     *       "created": "2026-11-27T02:08:32.919Z",
                      *       "summary": "Genes that I like",
                      *       "visibility": "private",
                      *       "dependencies": [],
@@ -4877,16 +4909,23 @@ export interface operations {
                      *         "AlphaDB"
                      *       ],
                      *       "daysForApproval": -1,
+                     *       "datasetCharacteristics": {
+                     *         "countries": [
+                     *           "Kenya"
+                     *         ],
+                     *         "studyType": "observational",
+                     *         "studyDesign": "cohort"
+                     *       },
                      *       "shortName": "My genes",
                      *       "revisionHistory": {
-                     *         "originalId": "0Vc8HXATCj6AhGKA",
+                     *         "originalId": "0Vc8SKMaghAxk5GU",
                      *         "revisions": [
                      *           {
                      *             "action": "create",
-                     *             "timestamp": "2020-02-03T04:05:06.000Z",
-                     *             "revisionId": "0Vc8HXATCj6AhGKA",
+                     *             "timestamp": "2026-11-27T02:08:32.919Z",
+                     *             "revisionId": "0Vc8SKMaghAxk5GU",
                      *             "revisionNote": "Initial upload",
-                     *             "fileListUrl": "https://longshore.example.org/datasets/0Vc8HXATCj6AhGKA/files"
+                     *             "fileListUrl": "https://longshore.example.org/datasets/0Vc8SKMaghAxk5GU/files"
                      *           }
                      *         ]
                      *       },
@@ -4897,23 +4936,13 @@ export interface operations {
                      *           "status": "success"
                      *         },
                      *         "import": {
-                     *           "status": "complete"
+                     *           "status": "queued"
                      *         },
                      *         "install": []
                      *       },
                      *       "files": {
                      *         "upload": {
-                     *           "zipSize": 129,
-                     *           "contents": [
-                     *             {
-                     *               "fileName": "genes.txt",
-                     *               "fileSize": 14,
-                     *               "sha256": "826ff86e25c8b0ff9b37d197e42e11cf91687fd356bb0fc42ca57615ec5ce555"
-                     *             }
-                     *           ]
-                     *         },
-                     *         "install": {
-                     *           "zipSize": 129,
+                     *           "zipSize": -1,
                      *           "contents": [
                      *             {
                      *               "fileName": "genes.txt",
@@ -5067,7 +5096,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc8HVe2UMw2yM5B_1"
+                     *       "datasetId": "0Vc8SH0oPGH2JaeV_1"
                      *     }
                      */
                     "application/json": components["schemas"]["AcceptedUpload"];
@@ -5528,7 +5557,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc8HWSHI3cVIK5B"
+                     *       "datasetId": "0Vc8SIcAfeLx0XAj"
                      *     }
                      */
                     "application/json": components["schemas"]["RetriedDataset"];
@@ -5640,22 +5669,22 @@ export interface operations {
                      * @example {
                      *       "events": [
                      *         {
-                     *           "id": 1795742732659,
+                     *           "id": 1795745295188,
                      *           "kind": "accepted",
-                     *           "at": "2026-11-27T01:25:44.904Z",
-                     *           "datasetId": "0Vc8HYJI4xgJQKzw",
+                     *           "at": "2026-11-27T02:08:47.256Z",
+                     *           "datasetId": "0Vc8SO5cePrvABok",
                      *           "owner": 9007199254740992
                      *         },
                      *         {
-                     *           "id": 1795742732660,
+                     *           "id": 1795745295189,
                      *           "kind": "import-ended",
-                     *           "at": "2026-11-27T01:25:45.046Z",
-                     *           "datasetId": "0Vc8HYJI4xgJQKzw",
+                     *           "at": "2026-11-27T02:08:47.478Z",
+                     *           "datasetId": "0Vc8SO5cePrvABok",
                      *           "owner": 9007199254740992,
                      *           "status": "complete"
                      *         }
                      *       ],
-                     *       "upTo": 1795742732661,
+                     *       "upTo": 1795745295190,
                      *       "more": false,
                      *       "missed": false
                      *     }
@@ -5760,21 +5789,21 @@ export interface operations {
                      * @example {
                      *       "events": [
                      *         {
-                     *           "id": 1795742732623,
+                     *           "id": 1795745295152,
                      *           "kind": "accepted",
-                     *           "at": "2026-11-27T01:25:34.957Z",
-                     *           "datasetId": "0Vc8HVe2UMw2yM5B",
+                     *           "at": "2026-11-27T02:08:21.153Z",
+                     *           "datasetId": "0Vc8SH0oPGH2JaeV",
                      *           "owner": 9007199254740992
                      *         },
                      *         {
-                     *           "id": 1795742732624,
+                     *           "id": 1795745295153,
                      *           "kind": "accepted",
-                     *           "at": "2026-11-27T01:25:35.663Z",
-                     *           "datasetId": "0Vc8HVrx4MfIz84G",
+                     *           "at": "2026-11-27T02:08:22.782Z",
+                     *           "datasetId": "0Vc8SHgNgEp4UKve",
                      *           "owner": 9007199254740992
                      *         }
                      *       ],
-                     *       "upTo": 1795742732661,
+                     *       "upTo": 1795745295190,
                      *       "more": false,
                      *       "missed": false
                      *     }
@@ -6091,7 +6120,7 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "datasetId": "0Vc8HVvrsoadAc0d",
+                     *         "datasetId": "0Vc8SHlnkoIHDXsH",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -6110,7 +6139,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       {
-                     *         "datasetId": "0Vc8HVe2UMw2yM5B",
+                     *         "datasetId": "0Vc8SH0oPGH2JaeV",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -6224,14 +6253,14 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "webhookId": "wh_52f8ce6d76caed8a82686add483866ad",
+                     *           "webhookId": "wh_3c5bcbeeb241836d73d7cffb2c5a1d53",
                      *           "owner": 9007199254740992,
-                     *           "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
+                     *           "url": "https://longshore.example.org/3be4b283-d58d-4de8-8cf5-5fb548d30c66",
                      *           "kinds": [
                      *             "installed"
                      *           ],
                      *           "state": "active",
-                     *           "created": "2026-11-27T01:28:30.421Z"
+                     *           "created": "2026-11-27T02:18:19.797Z"
                      *         }
                      *       ]
                      *     }
@@ -6312,7 +6341,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
+                 *       "url": "https://longshore.example.org/3be4b283-d58d-4de8-8cf5-5fb548d30c66",
                  *       "kinds": [
                  *         "installed"
                  *       ]
@@ -6330,15 +6359,15 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "webhookId": "wh_52f8ce6d76caed8a82686add483866ad",
+                     *       "webhookId": "wh_3c5bcbeeb241836d73d7cffb2c5a1d53",
                      *       "owner": 9007199254740992,
-                     *       "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
+                     *       "url": "https://longshore.example.org/3be4b283-d58d-4de8-8cf5-5fb548d30c66",
                      *       "kinds": [
                      *         "installed"
                      *       ],
                      *       "state": "active",
-                     *       "created": "2026-11-27T01:28:30.421Z",
-                     *       "secret": "whsec_TCI3Mb3T80QdBLbyKaFa/xudppacjMP+w3KGreZS4bM="
+                     *       "created": "2026-11-27T02:18:19.797Z",
+                     *       "secret": "whsec_FUN92tIiAGbXGu6iLjhNeou0OQd+uh1ynI/SMDXF/E4="
                      *     }
                      */
                     "application/json": components["schemas"]["NewWebhook"];
@@ -6450,17 +6479,17 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "webhookId": "wh_52f8ce6d76caed8a82686add483866ad",
+                     *       "webhookId": "wh_3c5bcbeeb241836d73d7cffb2c5a1d53",
                      *       "owner": 9007199254740992,
-                     *       "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
+                     *       "url": "https://longshore.example.org/3be4b283-d58d-4de8-8cf5-5fb548d30c66",
                      *       "kinds": [
                      *         "installed"
                      *       ],
                      *       "state": "disabled",
                      *       "reason": "disabled by its owner",
-                     *       "created": "2026-11-27T01:28:30.421Z",
+                     *       "created": "2026-11-27T02:18:19.797Z",
                      *       "last": {
-                     *         "at": "2026-11-27T01:28:30.771Z",
+                     *         "at": "2026-11-27T02:18:21.429Z",
                      *         "result": "delivered",
                      *         "status": 204
                      *       }
@@ -6654,17 +6683,17 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "webhookId": "wh_52f8ce6d76caed8a82686add483866ad",
+                     *       "webhookId": "wh_3c5bcbeeb241836d73d7cffb2c5a1d53",
                      *       "owner": 9007199254740992,
-                     *       "url": "https://longshore.example.org/2a5ec10b-575d-415e-b39d-c1c8575d5c3f",
+                     *       "url": "https://longshore.example.org/3be4b283-d58d-4de8-8cf5-5fb548d30c66",
                      *       "kinds": [
                      *         "installed"
                      *       ],
                      *       "state": "disabled",
                      *       "reason": "disabled by its owner",
-                     *       "created": "2026-11-27T01:28:30.421Z",
+                     *       "created": "2026-11-27T02:18:19.797Z",
                      *       "last": {
-                     *         "at": "2026-11-27T01:28:30.771Z",
+                     *         "at": "2026-11-27T02:18:21.429Z",
                      *         "result": "delivered",
                      *         "status": 204
                      *       }
@@ -6781,8 +6810,8 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "secret": "whsec_njSAdnVmOvcBGkJSMx7S9r5vNgADOekXuXyVbkTM8Ag=",
-                     *       "previousUntil": "2026-11-28T01:28:30.682Z"
+                     *       "secret": "whsec_Tt2PdWqTYyevHhVNk4Bk0CBvTpH+Bc2FnuPrIwSo71s=",
+                     *       "previousUntil": "2026-11-28T02:18:21.087Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookSecret"];
@@ -6894,7 +6923,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "messageId": "msg_test_cff761093143e8cc247dbc27a34ca9a8"
+                     *       "messageId": "msg_test_611815ac856c8e7d2a3c140edfe21811"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookTest"];
@@ -7005,12 +7034,12 @@ export interface operations {
                      *       "results": [
                      *         {
                      *           "number": 1,
-                     *           "messageId": "msg_test_cff761093143e8cc247dbc27a34ca9a8",
+                     *           "messageId": "msg_test_611815ac856c8e7d2a3c140edfe21811",
                      *           "type": "webhook.test",
                      *           "state": "delivered",
                      *           "failedAttempts": 0,
-                     *           "created": "2026-11-27T01:28:30.716Z",
-                     *           "ended": "2026-11-27T01:28:30.771Z",
+                     *           "created": "2026-11-27T02:18:21.263Z",
+                     *           "ended": "2026-11-27T02:18:21.429Z",
                      *           "status": 204
                      *         }
                      *       ]
@@ -8833,7 +8862,7 @@ export interface operations {
                      *       },
                      *       "visibility": "protected",
                      *       "owner": 9007199254740992,
-                     *       "created": "2026-11-27T01:26:05.139Z",
+                     *       "created": "2026-11-27T02:09:12.893Z",
                      *       "daysForApproval": -1,
                      *       "dependencies": []
                      *     }
@@ -9374,7 +9403,7 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "datasetId": "0Vc8HVgTamwD4kes",
+                     *           "datasetId": "0Vc8SGb2q1epBpy2",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -9416,7 +9445,7 @@ export interface operations {
                      *           "visibility": "private",
                      *           "name": "My genes",
                      *           "origin": "direct-upload",
-                     *           "created": "2026-11-27T01:25:35.042Z",
+                     *           "created": "2026-11-27T02:08:18.764Z",
                      *           "isDeleted": false,
                      *           "summary": "Genes that I like",
                      *           "description": "At length",
@@ -9424,7 +9453,7 @@ export interface operations {
                      *           "projectName": "Project"
                      *         },
                      *         {
-                     *           "datasetId": "0Vc8HWKRs2Gdjasj",
+                     *           "datasetId": "0Vc8SI7GlHg36dyP",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -9449,7 +9478,7 @@ export interface operations {
                      *           "visibility": "private",
                      *           "name": "My genes",
                      *           "origin": "direct-upload",
-                     *           "created": "2026-11-27T01:25:37.276Z",
+                     *           "created": "2026-11-27T02:08:24.271Z",
                      *           "isDeleted": false,
                      *           "summary": "Genes that I like"
                      *         }
@@ -9552,8 +9581,8 @@ export interface operations {
                      *       "owner": 9007199254740992,
                      *       "isDeleted": false,
                      *       "origin": "direct-upload",
-                     *       "created": "2026-11-27T01:25:37.754Z",
-                     *       "inserted": "2026-11-27T01:25:37.762Z",
+                     *       "created": "2026-11-27T02:08:26.185Z",
+                     *       "inserted": "2026-11-27T02:08:26.242Z",
                      *       "name": "My genes",
                      *       "installTargets": [
                      *         "AlphaDB"
@@ -9567,12 +9596,12 @@ export interface operations {
                      *       "syncControl": {
                      *         "sharesUpdateTime": "1970-01-01T00:00:00.000Z",
                      *         "dataUpdateTime": "1970-01-01T00:00:00.000Z",
-                     *         "metaUpdateTime": "2026-11-27T01:25:37.755Z"
+                     *         "metaUpdateTime": "2026-11-27T02:08:26.208Z"
                      *       },
                      *       "discarded": [
                      *         {
                      *           "lane": "import",
-                     *           "at": "2026-11-27T01:25:43.420Z",
+                     *           "at": "2026-11-27T02:08:42.134Z",
                      *           "by": "Admin-Token",
                      *           "reason": "of no use",
                      *           "message": "the import script of the plugin failed; an administrator has the details"
@@ -9689,7 +9718,7 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "datasetId": "0Vc8HWm200vYvmC0",
+                     *           "datasetId": "0Vc8SJlHJJU8z64W",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -9704,7 +9733,7 @@ export interface operations {
                      *           ]
                      *         },
                      *         {
-                     *           "datasetId": "0Vc8HWSHI3cVIK5B",
+                     *           "datasetId": "0Vc8SIcAfeLx0XAj",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -9813,7 +9842,7 @@ export interface operations {
                      * @example {
                      *       "details": [
                      *         {
-                     *           "datasetId": "0Vc8HWW84Dn3NjvP",
+                     *           "datasetId": "0Vc8SIl7P6v41MNU",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -10031,7 +10060,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc8HXATCj6AhGKA"
+                     *       "datasetId": "0Vc8SKiNpHOknCfZ"
                      *     }
                      */
                     "application/json": components["schemas"]["AcceptedUpload"];
@@ -10170,8 +10199,8 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "id": "1795742742257-60",
-                     *           "at": "2026-11-27T01:25:42.257Z",
+                     *           "id": "1795745319071-62",
+                     *           "at": "2026-11-27T02:08:39.071Z",
                      *           "kind": "change",
                      *           "actor": {
                      *             "kind": "machine",
@@ -10187,10 +10216,10 @@ export interface operations {
                      *           "outcome": "rejected",
                      *           "status": 404,
                      *           "count": 1,
-                     *           "request": "feaf0ffd-6635-42a9-9fab-42d33713f916"
+                     *           "request": "19dfda26-7b9f-4c66-a3f7-37b78df1a8a8"
                      *         }
                      *       ],
-                     *       "next": "1795742742257-60"
+                     *       "next": "1795745319071-62"
                      *     }
                      */
                     "application/json": components["schemas"]["AuditReport"];
@@ -10284,8 +10313,8 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "id": "1795742735188-0-1",
-                     *           "at": "2026-11-27T01:25:35.188Z",
+                     *           "id": "1795745299064-0-1",
+                     *           "at": "2026-11-27T02:08:19.064Z",
                      *           "request": {
                      *             "actor": {
                      *               "kind": "user",
@@ -10295,22 +10324,22 @@ export interface operations {
                      *             "route": "/datasets",
                      *             "outcome": "done",
                      *             "status": 202,
-                     *             "request": "4f2c2908-8e6c-4830-9e3d-89c01bd403cb"
+                     *             "request": "4f8b9b5b-f144-4ce8-8ab6-37cb2ea72dce"
                      *           }
                      *         },
                      *         {
-                     *           "id": "1795742736805-1-1",
-                     *           "at": "2026-11-27T01:25:36.805Z",
+                     *           "id": "1795745303104-1-1",
+                     *           "at": "2026-11-27T02:08:23.104Z",
                      *           "job": {
                      *             "lane": "import",
                      *             "job": 1,
                      *             "eventId": 1,
                      *             "outcome": "done",
-                     *             "ms": 1607,
+                     *             "ms": 3979,
                      *             "attempt": 1,
                      *             "calls": [
                      *               {
-                     *                 "ms": 1463,
+                     *                 "ms": 3614,
                      *                 "call": "import-dataset",
                      *                 "plugin": "genes",
                      *                 "outcome": "success"
@@ -10319,8 +10348,8 @@ export interface operations {
                      *             "process": {
                      *               "instance": 1,
                      *               "host": "vm",
-                     *               "pid": 7340,
-                     *               "started": "2026-11-27T01:25:18.187Z"
+                     *               "pid": 8081,
+                     *               "started": "2026-11-27T02:08:01.271Z"
                      *             }
                      *           }
                      *         }
@@ -10416,7 +10445,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "current": {
-                     *         "started": "2026-11-27T01:25:43.054Z",
+                     *         "started": "2026-11-27T02:08:40.747Z",
                      *         "skipRun": true,
                      *         "datasets": 1,
                      *         "cleared": 0,
@@ -10508,7 +10537,7 @@ export interface operations {
                  * @example {
                  *       "targets": [
                  *         {
-                 *           "datasetId": "0Vc8HWW84Dn3NjvP",
+                 *           "datasetId": "0Vc8SIl7P6v41MNU",
                  *           "installTarget": "AlphaDB"
                  *         }
                  *       ]
@@ -10780,14 +10809,14 @@ export interface operations {
                      *         {
                      *           "id": 19,
                      *           "lane": "sharing",
-                     *           "datasetId": "0Vc8HVgTamwD4kes",
+                     *           "datasetId": "0Vc8SGb2q1epBpy2",
                      *           "owner": 9007199254740992,
                      *           "state": "dead",
                      *           "attempts": 0,
                      *           "eventId": 1,
                      *           "message": "it was in vain",
-                     *           "runAt": "2026-11-27T01:25:42.540Z",
-                     *           "created": "2026-11-27T01:25:42.540Z"
+                     *           "runAt": "2026-11-27T02:08:39.546Z",
+                     *           "created": "2026-11-27T02:08:39.546Z"
                      *         }
                      *       ]
                      *     }
@@ -11109,7 +11138,7 @@ export interface operations {
                      * @example {
                      *       "current": {
                      *         "kind": "full",
-                     *         "started": "2026-11-27T01:25:42.981Z",
+                     *         "started": "2026-11-27T02:08:40.440Z",
                      *         "listed": 0,
                      *         "malformed": 0,
                      *         "reconciled": 0,
@@ -11120,7 +11149,7 @@ export interface operations {
                      *       },
                      *       "last": {
                      *         "kind": "full",
-                     *         "started": "2026-11-27T01:25:34.525Z",
+                     *         "started": "2026-11-27T02:08:17.801Z",
                      *         "listed": 0,
                      *         "malformed": 0,
                      *         "reconciled": 0,
@@ -11136,7 +11165,7 @@ export interface operations {
                      *         "deleted": 0,
                      *         "spared": 0,
                      *         "leftOut": [],
-                     *         "ended": "2026-11-27T01:25:34.695Z"
+                     *         "ended": "2026-11-27T02:08:18.802Z"
                      *       }
                      *     }
                      */
@@ -11319,15 +11348,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "last": {
-                     *         "started": "2026-11-27T01:25:43.025Z",
-                     *         "cutoff": "2026-10-28T01:25:43.025Z",
+                     *         "started": "2026-11-27T02:08:40.575Z",
+                     *         "cutoff": "2026-10-28T02:08:40.574Z",
                      *         "pruned": 0,
                      *         "trimmed": 0,
                      *         "skipped": {
                      *           "too-young": 1
                      *         },
                      *         "failures": 0,
-                     *         "ended": "2026-11-27T01:25:43.035Z"
+                     *         "ended": "2026-11-27T02:08:40.624Z"
                      *       }
                      *     }
                      */
@@ -11515,7 +11544,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "needsRestart": [],
-                     *       "unchanged": 426
+                     *       "unchanged": 429
                      *     }
                      */
                     "application/json": components["schemas"]["ReloadReport"];
@@ -11778,7 +11807,7 @@ export interface operations {
                      *         {
                      *           "kind": "target",
                      *           "name": "AlphaDB",
-                     *           "since": "2026-11-27T01:25:43.720Z",
+                     *           "since": "2026-11-27T02:08:42.858Z",
                      *           "by": "Admin-Token",
                      *           "reason": "new disks"
                      *         }
@@ -11881,7 +11910,7 @@ export interface operations {
                      * @example {
                      *       "kind": "target",
                      *       "name": "AlphaDB",
-                     *       "since": "2026-11-27T01:25:43.720Z",
+                     *       "since": "2026-11-27T02:08:42.858Z",
                      *       "by": "Admin-Token",
                      *       "reason": "new disks"
                      *     }
@@ -12110,26 +12139,26 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "id": "import:0Vc8HWm200vYvmC0",
+                     *           "id": "import:0Vc8SJlHJJU8z64W",
                      *           "lane": "import",
                      *           "state": "failed",
-                     *           "datasetId": "0Vc8HWm200vYvmC0",
+                     *           "datasetId": "0Vc8SJlHJJU8z64W",
                      *           "owner": 9007199254740992,
                      *           "type": "genes@1.0",
-                     *           "message": "script /work/wt/dig3/test/fixtures/scripts/told/import.sh ended with exit code 3",
+                     *           "message": "script /work/wt/console/test/fixtures/scripts/told/import.sh ended with exit code 3",
                      *           "cause": "script PATH ended with exit code N",
-                     *           "since": "2026-11-27T01:25:39.102Z"
+                     *           "since": "2026-11-27T02:08:30.865Z"
                      *         },
                      *         {
-                     *           "id": "import:0Vc8HWSHI3cVIK5B",
+                     *           "id": "import:0Vc8SIcAfeLx0XAj",
                      *           "lane": "import",
                      *           "state": "failed",
-                     *           "datasetId": "0Vc8HWSHI3cVIK5B",
+                     *           "datasetId": "0Vc8SIcAfeLx0XAj",
                      *           "owner": 9007199254740992,
                      *           "type": "genes@1.0",
-                     *           "message": "script /work/wt/dig3/test/fixtures/scripts/told/import.sh ended with exit code 3",
+                     *           "message": "script /work/wt/console/test/fixtures/scripts/told/import.sh ended with exit code 3",
                      *           "cause": "script PATH ended with exit code N",
-                     *           "since": "2026-11-27T01:25:43.111Z"
+                     *           "since": "2026-11-27T02:08:41.135Z"
                      *         }
                      *       ]
                      *     }
@@ -12245,11 +12274,11 @@ export interface operations {
                      *           "state": "failed",
                      *           "count": 2,
                      *           "example": {
-                     *             "id": "import:0Vc8HWSHI3cVIK5B",
-                     *             "message": "script /work/wt/dig3/test/fixtures/scripts/told/import.sh ended with exit code 3"
+                     *             "id": "import:0Vc8SIcAfeLx0XAj",
+                     *             "message": "script /work/wt/console/test/fixtures/scripts/told/import.sh ended with exit code 3"
                      *           },
-                     *           "oldest": "2026-11-27T01:25:39.102Z",
-                     *           "newest": "2026-11-27T01:25:43.111Z"
+                     *           "oldest": "2026-11-27T02:08:30.865Z",
+                     *           "newest": "2026-11-27T02:08:41.135Z"
                      *         },
                      *         {
                      *           "cause": "cancelled by Admin-Token: wrong file",
@@ -12257,11 +12286,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "count": 1,
                      *           "example": {
-                     *             "id": "import:0Vc8HXl7YQgpkRlS",
+                     *             "id": "import:0Vc8SMCuf5wHE2UJ",
                      *             "message": "cancelled by Admin-Token: wrong file"
                      *           },
-                     *           "oldest": "2026-11-27T01:25:42.904Z",
-                     *           "newest": "2026-11-27T01:25:42.904Z"
+                     *           "oldest": "2026-11-27T02:08:40.245Z",
+                     *           "newest": "2026-11-27T02:08:40.245Z"
                      *         }
                      *       ]
                      *     }
@@ -12341,7 +12370,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "import:0Vc8HWSHI3cVIK5B"
+                 *         "import:0Vc8SIcAfeLx0XAj"
                  *       ],
                  *       "dryRun": true
                  *     }
@@ -12464,7 +12493,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "import:0Vc8HWSHI3cVIK5B"
+                 *         "import:0Vc8SIcAfeLx0XAj"
                  *       ],
                  *       "reason": "of no use"
                  *     }
@@ -12598,7 +12627,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "from": "2026-11-27T00:25:43.974Z",
+                     *       "from": "2026-11-27T01:08:43.490Z",
                      *       "step": 86400,
                      *       "names": [
                      *         "process.memory",
@@ -12606,10 +12635,13 @@ export interface operations {
                      *       ],
                      *       "series": {
                      *         "process.memory": [
-                     *           165138432
+                     *           194584576
                      *         ],
                      *         "process.delay": [
-                     *           0.008776063099503517
+                     *           0.044362111017107964
+                     *         ],
+                     *         "process.cpu": [
+                     *           0.09006892144680023
                      *         ]
                      *       }
                      *     }
@@ -12703,7 +12735,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "until": "2026-11-27T01:26:43.900Z"
+                     *       "until": "2026-11-27T02:09:43.211Z"
                      *     }
                      */
                     "application/json": components["schemas"]["StoreHeld"];

@@ -624,13 +624,13 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "reportJobID": "bca2c79f5d171b83a282b251023e9963",
-                     *         "queryJobID": "e591271a6e0a49c5b3ebf43cd15faad1",
+                     *         "reportJobID": "fc886f2b4412c6bd6751b2e6069d054b",
+                     *         "queryJobID": "cb48af4b8dd54a4f958ecf9f3fd45a69",
                      *         "status": "complete"
                      *       },
                      *       {
-                     *         "reportJobID": "f82a6825487a6a0e840974857da14216",
-                     *         "queryJobID": "f8f43707049f425b931595d9ea17b246",
+                     *         "reportJobID": "9d537af0d96338a1eb8b6101340db1f4",
+                     *         "queryJobID": "9feef1f81a484a20a644dfc3bdaa126d",
                      *         "status": "complete",
                      *         "userMeta": {
                      *           "summary": "Shown",
@@ -718,7 +718,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "queryJobID": "9a9e4549cca44ba3a4c1b2bbd4f81c2d",
+                 *       "queryJobID": "d2e96cf0382a48feb5a708c1e7f97aac",
                  *       "userMeta": {
                  *         "summary": "ßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßß"
                  *       }
@@ -736,7 +736,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "reportJobID": "3ea0a241e52287ae537f7c0f8f7ef7c9"
+                     *       "reportJobID": "21c795f9118c94d8fd94a0bffd1e29c2"
                      *     }
                      */
                     "application/json": components["schemas"]["CreateResponse"];
@@ -842,9 +842,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "reportJobID": "3ea0a241e52287ae537f7c0f8f7ef7c9",
-                     *       "queryJobID": "9a9e4549cca44ba3a4c1b2bbd4f81c2d",
-                     *       "status": "complete",
+                     *       "reportJobID": "21c795f9118c94d8fd94a0bffd1e29c2",
+                     *       "queryJobID": "d2e96cf0382a48feb5a708c1e7f97aac",
+                     *       "status": "in-progress",
                      *       "blastConfig": {
                      *         "showGIs": false,
                      *         "formatType": "pairwise",
@@ -1542,7 +1542,7 @@ export interface operations {
             content: {
                 /**
                  * @example [
-                 *       "da7e1589ab23e98251c91956cb718604",
+                 *       "bf1a4b78d507ad12b4b13fe8c190047a",
                  *       "00000000000000000000000000000000"
                  *     ]
                  */
@@ -1558,7 +1558,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "da7e1589ab23e98251c91956cb718604": "complete"
+                     *       "bf1a4b78d507ad12b4b13fe8c190047a": "complete"
                      *     }
                      */
                     "application/json": {
@@ -1921,9 +1921,9 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "reportJobID": "2fd440215261f192a92c6e0eb13f533b",
+                     *         "reportJobID": "04deb20eab943f48cddf6b79e9a57a53",
                      *         "rawConfig": {
-                     *           "queryJobID": "f2043279729641bdbc936331795b93dc",
+                     *           "queryJobID": "8841bf458e9a4e0582b224e8db83847a",
                      *           "blastConfig": {
                      *             "showGIs": false,
                      *             "formatType": "pairwise",
@@ -1933,8 +1933,8 @@ export interface operations {
                      *             "numDescriptions": 500
                      *           }
                      *         },
-                     *         "createdOn": "2026-11-27T01:27:32.466Z",
-                     *         "failedOn": "2026-11-27T01:27:32.533Z",
+                     *         "createdOn": "2026-11-27T02:15:40.980Z",
+                     *         "failedOn": "2026-11-27T02:15:41.147Z",
                      *         "reason": "blast_formatter ended with exit code 3"
                      *       }
                      *     ]
@@ -2052,8 +2052,8 @@ export interface operations {
                      *       ],
                      *       "info": {
                      *         "threads": 12,
-                     *         "uptime": "3.108s",
-                     *         "uptimeMillis": 3108
+                     *         "uptime": "10.324s",
+                     *         "uptimeMillis": 10324
                      *       }
                      *     }
                      */
