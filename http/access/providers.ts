@@ -79,6 +79,7 @@ export function providerRoutes(options: ProvidersOptions): readonly Route[] {
         ...refusals({
           ...refused,
           400: 'The body is not a list of items',
+          415: 'The body is not JSON',
           422: 'Only replace of /isManager is accepted',
         }),
       },

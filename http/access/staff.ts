@@ -89,6 +89,7 @@ export function staffRoutes(options: StaffOptions): readonly Route[] {
         ...refusals({
           ...changes,
           400: 'The body is not a list of items',
+          415: 'The body is not JSON',
           422: 'Only replace of /isOwner is accepted',
         }),
       },

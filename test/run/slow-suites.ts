@@ -292,7 +292,8 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
   },
   {
     name: 'fuzzed documents',
-    run: `${INSTALL} python3 python3-venv schemathesis && ${some('stack', ['fuzz-documents'])}`,
+    // Without its build, the console is a 503.
+    run: `npm run --silent prepare && ${INSTALL} python3 python3-venv schemathesis && ${some('stack', ['fuzz-documents'])}`,
     seconds: 130,
     touchedBy: ['http/kernel/openapi/', 'http/kernel/input/', 'test/stack/fuzz-documents'],
   },

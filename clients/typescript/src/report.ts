@@ -681,6 +681,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -789,6 +798,15 @@ export interface operations {
             };
             /** @description Too many jobs of the caller wait */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -906,6 +924,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -993,6 +1020,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -1064,6 +1100,15 @@ export interface operations {
             };
             /** @description Too many requests; Retry-After says when to try again */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1165,6 +1210,15 @@ export interface operations {
             };
             /** @description Too many requests; Retry-After says when to try again */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1280,6 +1334,15 @@ export interface operations {
             };
             /** @description Too many requests; Retry-After says when to try again */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1415,6 +1478,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -1500,6 +1572,15 @@ export interface operations {
             };
             /** @description Too many requests; Retry-After says when to try again */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1611,6 +1692,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -1709,6 +1799,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -1777,6 +1876,15 @@ export interface operations {
             };
             /** @description Too many requests; Retry-After says when to try again */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1873,6 +1981,15 @@ export interface operations {
             };
             /** @description Too many requests; Retry-After says when to try again */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1996,6 +2113,15 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Internal error */
             500: {
                 headers: {
@@ -2080,6 +2206,15 @@ export interface operations {
             };
             /** @description Too many requests; Retry-After says when to try again */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -109,7 +109,11 @@ function selfOf({ caller }: RequestContext): ConsoleSelf {
 }
 
 const SIGN_IN = { method: 'POST', servedWhenFull: true, access: 'open' } as const;
-const REFUSED = refusals({ 403: 'The code is wrong, used or expired, or the page is not of this machine' });
+const REFUSED = refusals({
+  403: 'The code is wrong, used or expired, or the page is not of this machine',
+  415: 'The body is not JSON',
+  422: 'The body is invalid',
+});
 
 function localSignInRoutes(local: LocalSignIn, guesses: TokenGuesses): readonly Route[] {
   const readCode = checkedJsonBody(SignInInput, { notAnObject: 422 });

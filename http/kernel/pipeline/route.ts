@@ -125,6 +125,7 @@ export function refusals(byCode: Readonly<Record<number, string>>): Readonly<Rec
     400: 'A header or query parameter is not understood',
     401: 'No valid bearer token',
     429: 'Too many requests; Retry-After says when to try again',
+    431: 'The request line and the headers are too large: more than 16 KiB',
     ...byCode,
     500: 'Internal error',
     503: 'A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again',
