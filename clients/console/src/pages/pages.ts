@@ -14,6 +14,8 @@ export interface Page {
   readonly forOperators?: true;
   /** Not in the navigation: other pages lead to it. */
   readonly isHidden?: true;
+  /** Of a hidden page: the page that the navigation shows as the current one. */
+  readonly within?: string;
   readonly load: () => Promise<{ readonly default: ComponentType }>;
 }
 
@@ -38,6 +40,7 @@ export const pages: readonly Page[] = [
     icon: 'datasets',
     group: 'work',
     isHidden: true,
+    within: 'datasets',
     load: () => import('./dataset/page.tsx'),
   },
   {

@@ -48,7 +48,7 @@ export function App({ product }: { readonly product: string }) {
       </header>
       <Banners />
       <div className={`frame${signedIn ? '' : ' alone'}`}>
-        {signedIn && <Navigation current={page?.path} role={signedIn.self.role} isOpen={isOpen} />}
+        {signedIn && <Navigation current={page?.within ?? page?.path} role={signedIn.self.role} isOpen={isOpen} />}
         <main id="content" tabIndex={-1}>
           {signedIn ? <Shown page={page} role={signedIn.self.role} product={product} /> : <SignIn product={product} />}
         </main>

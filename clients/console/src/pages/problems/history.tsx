@@ -41,7 +41,7 @@ export function DatasetHistory({ id }: { readonly id: string }) {
       {list.error !== undefined && !isUnknown && <ProblemView error={list.error} onRetry={list.reload} />}
       {!list.value && list.isLoading && <Loading />}
       {list.value && (
-        <ol className="timeline" aria-label={words.title(id)}>
+        <ol className="attempts" aria-label={words.title(id)}>
           {list.value.items.map((entry) => (
             <Item key={entry.id} entry={entry} />
           ))}

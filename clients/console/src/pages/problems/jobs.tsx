@@ -96,7 +96,7 @@ export function Jobs({ asked: { lane, state } }: { readonly asked: Asked }) {
   );
 }
 
-const KINDS = { queued: '', running: 'good', delayed: 'busy', dead: 'bad' } as const;
+const KINDS = { queued: '', running: 'busy', delayed: 'busy', dead: 'bad' } as const;
 
 const COLUMNS: readonly Column<Job>[] = [
   {

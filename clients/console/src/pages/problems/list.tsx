@@ -52,7 +52,9 @@ export function ProblemList({ asked }: { readonly asked: Asked }) {
         <Button icon="delete" isDisabled={isDisabled} onPress={() => setOrder({ kind: 'discard', order: what })}>
           {all ? words.discardAll : words.discard}
         </Button>
-        <Button onPress={list.reload}>{texts.common.refresh}</Button>
+        <Button icon="refresh" onPress={list.reload}>
+          {texts.common.refresh}
+        </Button>
       </div>
       {list.value === undefined && list.isLoading && <Loading />}
       {list.value && items.length === 0 && (
