@@ -54,10 +54,10 @@ export const problemTexts = {
       next: 'Next attempt',
       created: 'Created',
     },
-    orderTitle: { retry: 'Retry these problems?', discard: 'Discard these problems?' },
+    orderTitle: { retry: 'Retry problems?', discard: 'Discard problems?' },
     orderAdvice: {
-      retry: 'Their jobs are queued with all their attempts. What fails again is listed again.',
-      discard: 'They are no longer listed and no longer retried. The datasets stay as they are.',
+      retry: 'The jobs are queued again with all their attempts. What fails again is listed again.',
+      discard: 'Discarded problems are no longer listed and no longer retried. The datasets stay as they are.',
     },
     orderAction: {
       retry: (count: number) => `Retry ${plural(count, 'problem')}`,

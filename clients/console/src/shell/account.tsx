@@ -32,7 +32,7 @@ export function Account() {
             <Icon name="user" />
             <span>
               {personName(self) || texts.shell.userOf(self.userId)}
-              <small>{texts.shell.roles[self.role]}</small>
+              <small>{texts.shell.roleAndId(self.role, self.userId)}</small>
             </span>
           </span>
           <Button onPress={() => void signOut().catch(tellProblem)}>{texts.shell.signOut}</Button>

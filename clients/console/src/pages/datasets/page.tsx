@@ -143,7 +143,14 @@ function SharedWith({ item: { owner, shares } }: { readonly item: ListingItem })
 }
 
 function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
-  if (!isFiltered) return <Empty icon="datasets" title={words.none} advice={words.noneAdvice} />;
+  if (!isFiltered)
+    return (
+      <Empty icon="datasets" title={words.none} advice={words.noneAdvice}>
+        <a className="button primary" href={to('upload')}>
+          {words.uploadOne}
+        </a>
+      </Empty>
+    );
   return (
     <Empty icon="datasets" title={words.noneFound} advice={words.noneFoundAdvice}>
       <Button onPress={() => replace('datasets')}>{words.clear}</Button>
