@@ -139,7 +139,7 @@ export const operatorTexts = {
     none: 'Nothing was sampled yet',
     noneAdvice: 'The first numbers appear 15 seconds after the start.',
     thisProcess: 'This process',
-    summary: (now: string, most: string) => `now ${now}, at most ${most}`,
+    summary: (now: string, most: string) => `last ${now}, highest ${most}`,
     plots: {
       queued: 'Jobs queued',
       running: 'Jobs running',

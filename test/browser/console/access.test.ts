@@ -49,10 +49,10 @@ t.test('somebody asks, the owner approves for some days, and ends it', async (t)
   await picture(deciding.page, 'access-inbox');
   await deciding.page.getByRole('button', { name: /^Approve the request of/ }).click();
   const question = deciding.page.getByRole('dialog');
-  await question.getByLabel('Ends after so many days').fill('soon');
+  await question.getByLabel('Days until it ends').fill('soon');
   await question.getByRole('button', { name: 'Approve' }).click();
   await question.getByText('Enter a whole number from 1, or nothing').waitFor();
-  await question.getByLabel('Ends after so many days').fill('30');
+  await question.getByLabel('Days until it ends').fill('30');
   await question.getByRole('button', { name: 'Approve' }).click();
   const people = deciding.page.getByRole('list', { name: 'People with access' });
   await people.getByText(/in 4 weeks|in 30 days|next month|in 1 month/).waitFor();

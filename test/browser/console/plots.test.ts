@@ -18,7 +18,7 @@ t.test('shows the numbers, and a pause as an event', async (t) => {
   await page.goto(`${demo.url}#/plots?hours=1`);
   const memory = page.getByRole('figure', { name: 'Memory' });
   await memory.waitFor(LONG);
-  t.match(await memory.innerText(), /This process now \d+ MB, at most \d+ MB/);
+  t.match(await memory.innerText(), /This process last \d+ MB, highest \d+ MB/);
   t.equal(await memory.locator('canvas').count(), 1);
   await page.getByText('The process started').waitFor();
   await page.getByText('rnaseq paused (Operator 1)').waitFor();
