@@ -19,7 +19,7 @@ export const operatorTexts = {
     readOnly: 'You are an observer: you see everything here and change nothing. Ask an operator for changes.',
     elsewhere: 'The pages for operators are not served at this address',
     elsewhereAdvice:
-      'The setting http.adminListener moves /admin to an address of its own, which a browser does not reach from here. Use the command line on that machine: longshore problems, longshore top, longshore pause.',
+      'The setting containerCore.http.adminListener moves /admin to an address of its own, which a browser does not reach from here. Use the command line on that machine: longshore problems, longshore top, longshore pause.',
     lanes: {
       upload: 'Upload',
       import: 'Import',
@@ -196,7 +196,7 @@ export const operatorTexts = {
     clear: 'Remove all filters',
     more: 'Show older entries',
     none: 'Nothing matches',
-    noneAdvice: 'Remove a filter. Entries are kept as long as audit.retention says.',
+    noneAdvice: 'Remove a filter. Entries are kept as long as containerCore.audit.retention says.',
     count: (shown: number, hasMore: boolean) =>
       `${plural(shown, 'entry', 'entries')}${hasMore ? ' so far, the newest first' : ''}`,
     columns: { what: 'What', who: 'Who', outcome: 'Outcome', kind: 'Kind', service: 'Service', at: 'When' },
@@ -217,7 +217,7 @@ export const operatorTexts = {
   configuration: {
     file: 'Configuration file',
     fileAdvice:
-      'The process that answers reads its file again, checks all of it, takes over what may change while it runs, and lists what needs a restart. A file with faults changes nothing. Values of secrets are never shown. longshore config check explains each setting.',
+      'The process that answers reads its file again, checks all of it, takes over what may change while it runs, and lists what needs a restart. A file with faults changes nothing. Values of secrets are never shown. To find faults before a reload, run longshore config check with the file.',
     level: 'Log level',
     levelAdvice: 'It lasts until the next reload or restart. With debug and trace the log grows fast.',
     levelNow: 'Now:',
