@@ -25,7 +25,7 @@ export const texts = {
     notAllowed: 'This page is for operators',
     notAllowedAdvice:
       'Your account does not have this role. The administrators of this installation can give it to you.',
-    home: 'Go to the first page',
+    home: 'Go to My datasets',
     loading: 'Loading',
     groups: { work: 'Datasets', operate: 'Operation' },
     endsSoon: 'Your sign-in ends within a minute. Sign in again to go on.',
