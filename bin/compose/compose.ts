@@ -6,7 +6,6 @@ import { ClearFailed } from '../../actors/daemons/clear-failed.ts';
 import { Daemons } from '../../actors/daemons/daemons.ts';
 import { SecondChance } from '../../actors/daemons/second-chance.ts';
 import { tellSites } from '../../actors/daemons/site-grants.ts';
-import { auditRetention, historyRetention, keyRetention } from '../../actors/daemons/sweeps.ts';
 import { datasetMetrics } from '../../actors/jobs/queue-metrics.ts';
 import { Scratch } from '../../actors/jobs/scratch.ts';
 import { PausesInForce } from '../../actors/pauses/pauses-in-force.ts';
@@ -39,6 +38,7 @@ import { metricsHistory } from './metrics-history.ts';
 import { type CoreParts, dataTypes, openCore, urlUploads } from './open-core.ts';
 import { callingLocally, callsAtOnce, pluginHost, receivedFiles } from './plugin-host.ts';
 import { reportService } from './report-service.ts';
+import { retentions } from './retentions.ts';
 import { storeData } from './store-reader.ts';
 import { dependencyWatch, diskWatch, writtenFolders } from './watch-dependencies.ts';
 import { webhookChildren } from './webhooks.ts';
@@ -235,30 +235,11 @@ export async function compose(
       },
       metricsHistory(history, parts),
       { name: 'datasetMetrics', create: () => datasetMetrics({ reports: core.reports, ...parts }) },
-      {
-        name: 'auditRetention',
-        create: () => auditRetention({ audit: core.audit, retentionMs: containerCore.audit.retentionMs, ...parts }),
-      },
-      {
-        name: 'historyRetention',
-        create: () =>
-          historyRetention({
-            history: core.jobHistory,
-            datasetEvents: core.datasetEvents,
-            retentionMs: parts.live.historyRetentionMs,
-            ...parts,
-          }),
-      },
-      {
-        name: 'keyRetention',
-        create: () =>
-          keyRetention({
-            keys: [core.keys, accessDb && new PostgresIdempotencyKeys(accessDb), reports?.keys].filter(
-              (one) => one !== undefined,
-            ),
-            ...parts,
-          }),
-      },
+      ...retentions(core, [accessDb && new PostgresIdempotencyKeys(accessDb), reports?.keys], {
+        ...parts,
+        auditMs: containerCore.audit.retentionMs,
+        historyMs: parts.live.historyRetentionMs,
+      }),
       ...(access?.children ?? []),
       api.spec,
       ...(api.admin ? [api.admin] : []),

@@ -1,8 +1,7 @@
 // The front ends' queries on the cache DB.
 
-import type { ArchiveObject } from '../../model/digest.ts';
 import type { DatasetId, UserId } from '../../model/ids.ts';
-import type { DatasetMetadata, FileEntry } from '../../model/metadata.ts';
+import type { DatasetMetadata } from '../../model/metadata.ts';
 import type { ObjectDigest } from '../../ports/catalog.ts';
 import type {
   DatasetFiles,
@@ -23,7 +22,6 @@ import type {
   ViewedDataset,
 } from '../../ports/dataset-queries.ts';
 import { flattened, Items, mapped } from '../../runtime/items.ts';
-import type { FileFolderName } from '../catalog/dataset-document.ts';
 import {
   DATASET_COLUMNS,
   type DatasetRow,
@@ -37,7 +35,8 @@ import {
 } from '../catalog/dataset-row.ts';
 import type { Postgres } from '../postgres/postgres.ts';
 import { boundedPage, type PageRow, rowPages } from '../postgres/row-pages.ts';
-import { SqlParameters, statementName, storableText } from '../postgres/sql-parameters.ts';
+import { SqlParameters, statementName } from '../postgres/sql-parameters.ts';
+import { datasetFiles, fileDigest } from './dataset-files.ts';
 import {
   countStatement,
   type ListStatement,
@@ -68,35 +67,11 @@ const FAMILY = `
     order by n.revision desc limit 1) d on true
   where o.dataset_id = $1 and o.state <> 'receiving'`;
 
-const ARCHIVES = `
-  select x.name, encode(x.sha256, 'hex') as sha256, x.etag from dataset d, lateral (values
-    ('import-ready.zip', d.upload_zip_sha256, d.upload_zip_etag),
-    ('install-ready.zip', d.install_zip_sha256, d.install_zip_etag)) x (name, sha256, etag)
-  where d.dataset_id = $1 and x.sha256 is not null`;
-
-const FILES = `
-  select * from (
-    select f.folder, f.name, f.size, encode(f.sha256, 'hex') as sha256, f.etag
-    from dataset_file f join dataset d on d.dataset_id = f.dataset_id
-    where f.dataset_id = $1 and (f.folder <> 'install' or d.import_status = 'complete')
-    union all select 'archive', a.name, 0, a.sha256, a.etag from (${ARCHIVES}) a) f
-  order by f.folder, f.name collate "C"`;
-
-const ARCHIVE_DIGEST = `select a.sha256, a.etag from (${ARCHIVES}) a where a.name = $2`;
-const FILE_DIGEST = `
-  select encode(f.sha256, 'hex') as sha256, f.etag from dataset_file f
-  where f.dataset_id = $1 and f.folder = $2 and f.name = $3 and f.sha256 is not null and f.etag is not null`;
-
 interface ViewRow extends DatasetRow, SharesRow {
   readonly newest: DatasetId | null;
 }
 
 type FamilyRow = { readonly highest_number: number } & (DatasetRow | { readonly dataset_id: null });
-
-type FileRow = Pick<FileEntry, 'size'> & { readonly sha256: string | null; readonly etag: string | null } & (
-    | { readonly folder: FileFolderName; readonly name: string }
-    | { readonly folder: 'archive'; readonly name: ArchiveObject }
-  );
 
 export class PostgresDatasetQueries implements DatasetQueries, FileDigests {
   readonly #db: Pick<Postgres, 'query'>;
@@ -203,39 +178,12 @@ export class PostgresDatasetQueries implements DatasetQueries, FileDigests {
     return { highestNumber: row.highest_number, newest: row.dataset_id === null ? undefined : datasetRecord(row) };
   }
 
-  async files(dataset: DatasetId, signal: AbortSignal): Promise<DatasetFiles> {
-    signal.throwIfAborted();
-    const rows = await this.#db.query<FileRow>(FILES, [dataset], 'dataset-files');
-    // Those of documents and property files count only for a version of the object, which nobody looks at here.
-    const plain = (folder: FileFolderName): FileEntry[] =>
-      rows.filter((row) => row.folder === folder).map(({ name, size }) => ({ name, size }));
-    const digested = (folder: FileFolderName): FileEntry[] =>
-      rows
-        .filter((row) => row.folder === folder)
-        .map(({ name, size, sha256 }) => (sha256 === null ? { name, size } : { name, size, sha256 }));
-    const archives = rows.flatMap(({ folder, name, sha256, etag }) =>
-      folder === 'archive' && sha256 !== null && etag !== null ? [[name, { etag, sha256 }] as const] : [],
-    );
-    return {
-      upload: digested('upload'),
-      install: digested('install'),
-      documents: plain('document'),
-      properties: plain('property'),
-      ...(archives.length > 0 ? { archives: Object.fromEntries(archives) } : {}),
-    };
+  files(dataset: DatasetId, signal: AbortSignal): Promise<DatasetFiles> {
+    return datasetFiles(this.#db, dataset, signal);
   }
 
-  async digest(dataset: DatasetId, file: DigestedFile, signal: AbortSignal): Promise<ObjectDigest | undefined> {
-    signal.throwIfAborted();
-    const [row] =
-      'archive' in file
-        ? await this.#db.query<ObjectDigest>(ARCHIVE_DIGEST, [dataset, file.archive], 'archive-digest')
-        : await this.#db.query<ObjectDigest>(
-            FILE_DIGEST,
-            [dataset, file.folder === 'documents' ? 'document' : 'property', storableText(file.name)],
-            'file-digest',
-          );
-    return row;
+  digest(dataset: DatasetId, file: DigestedFile, signal: AbortSignal): Promise<ObjectDigest | undefined> {
+    return fileDigest(this.#db, dataset, file, signal);
   }
 
   async related(
