@@ -56,10 +56,17 @@ const CORE_TAGS = new Set(
   ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((tag) => `tag:yaml.org,2002:${tag}`),
 );
 
-export function readYaml(text: string): YamlSource {
+/** The parser's own count misses a line that ends with a malformed alias, such as `*a,`. */
+function lineCounter(text: string): LineCounter {
   const lines = new LineCounter();
+  lines.addNewLine(0);
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines.addNewLine(at + 1);
+  return lines;
+}
+
+export function readYaml(text: string): YamlSource {
+  const lines = lineCounter(text);
   const document = parseDocument(text, {
-    lineCounter: lines,
     // The library's pretty messages quote the text around a fault, which may contain a password.
     prettyErrors: false,
     intAsBigInt: true,

@@ -62,6 +62,11 @@ t.test('slashes inside values are no comments', async (t) => {
     t.same(faultsOf(text), [], JSON.stringify(text));
 });
 
+t.test('lines are counted after a malformed alias', async (t) => {
+  const { faults } = readYaml("*a,\nb: 'c\n");
+  t.match(faults, [{ position: { line: 2, column: 4 }, found: 'a single quote that is not closed' }]);
+});
+
 t.test('whatever the text is, a fault has a place inside it and does not quote it', async () => {
   const text = fc.string({ unit: fc.constantFrom(...'ab:  \n\n\t/*#\'"[]{},-&@Q'), maxLength: 60 });
   fc.assert(
