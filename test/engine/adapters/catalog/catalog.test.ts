@@ -232,6 +232,7 @@ t.test('removing a dataset leaves no row with its id but the lease, the jobs and
     'dataset_file',
     'dataset_publication',
     'dataset_search',
+    'dataset_search_private',
     'dataset_share',
     'dataset_target',
     'install_attempt',
