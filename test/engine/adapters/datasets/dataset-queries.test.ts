@@ -139,6 +139,40 @@ t.test('a word that more datasets have than a search compares finds the newest o
     }
 });
 
+t.test(
+  'a dataset that changes its visibility enters and leaves the searches of the community, with its words',
+  async (t) => {
+    const owner = newUser();
+    const id = 'shown' as DatasetId;
+    await db.query(
+      `insert into dataset (dataset_id, owner_id, root_id, revision, state, type_name, type_version, metadata, visibility, name,
+       created, upload_status, import_status)
+     values ($1, $2::numeric, $1, 0, 'live', 't', '1', $3::jsonb, 'private', 'n', now(), 'success', 'complete')`,
+      [id, owner, JSON.stringify(metadataOf(owner, { name: 'Quokka' }))],
+    );
+    t.teardown(() => db.query('delete from dataset where dataset_id = $1', [id]));
+    const found = (ownership: 'owned' | 'community'): Promise<number> => {
+      const selection = { viewer: owner, ownership, search: { words: 'quokka', beginnings: '' } };
+      return queries.count(selection, { sort: 'relevance', descending: true }, signal);
+    };
+    const partitions = async (): Promise<readonly string[]> => {
+      const text = 'select tableoid::regclass::text as name from dataset_search where dataset_id = $1';
+      return (await db.query<{ name: string }>(text, [id])).map(({ name }) => name);
+    };
+    for (const [visibility, partition] of [
+      ['private', 'dataset_search_private'],
+      ['public', 'dataset_search_community'],
+      ['protected', 'dataset_search_community'],
+      ['private', 'dataset_search_private'],
+    ] as const) {
+      await db.query('update dataset set visibility = $2 where dataset_id = $1', [id, visibility]);
+      t.equal(await found('community'), visibility === 'private' ? 0 : 1, `${visibility}: community`);
+      t.equal(await found('owned'), 1, `${visibility}: own`);
+      t.strictSame(await partitions(), [partition], visibility);
+    }
+  },
+);
+
 t.test('a listing of thousands', async (t) => {
   const { owner, recipient } = await fill(t);
 
