@@ -136,7 +136,7 @@ export async function openCore(
   signal: AbortSignal,
 ): Promise<Core> {
   const { clock, log } = parts;
-  const db = scope.use('cache database', new Postgres(cacheConnection(installer.cacheDb), log));
+  const db = scope.use('cache database', new Postgres({ ...cacheConnection(installer.cacheDb), groups: true }, log));
   const applied = await migrate(db, CACHE_SCHEMA, await cacheMigrations(), signal);
   if (applied.length > 0) log.info({ applied }, 'cache database migrated');
 
@@ -159,9 +159,13 @@ export async function openCore(
   const { store: openedStore, uploadBytes, hold: storeHold, settle } = scope.use('object store', opened);
   const uncountedStore = new RoomWatch(openedStore);
   const countsDb = scope.use('cache database for counts', new Postgres(countsConnection(installer.cacheDb), log));
-  const kept = new PostgresStoredBytes(countsDb, instance.id);
+  const kept = new PostgresStoredBytes(countsDb, instance.id, db.groupedOr(countsDb));
   const quotaBytes = installer.restService.userMaxStorageSize;
   const store = new CountedStore(uncountedStore, kept, { quotaBytes, clock, log });
+  const auditDb = scope.use(
+    'cache database for the audit trail',
+    new Postgres(auditConnection(installer.cacheDb), log),
+  );
   const directory = await openDirectory(installer.ldap, log);
   const targetPools = openTargetDatabases(
     installer.installTargets,
@@ -173,9 +177,7 @@ export async function openCore(
     db,
     instance,
     accounts: new PostgresAccounts(db),
-    audit: new PostgresAuditLog(
-      scope.use('cache database for the audit trail', new Postgres(auditConnection(installer.cacheDb), log)),
-    ),
+    audit: new PostgresAuditLog(auditDb, db.groupedOr(auditDb)),
     catalog: new PostgresCatalog(db),
     queries: new PostgresDatasetQueries(db),
     edits: new PostgresDatasetEdits(

@@ -46,7 +46,7 @@ function openDatabase(group: Targets, { directory, shared, clock, log }: TargetD
   if (!first) throw new Error('a group must have a target');
   const db = first.controlDb;
   const open = (at: DatabaseAddress): TargetDatabase => {
-    const own = connectionAt(first.targetId, db, at);
+    const own = { ...connectionAt(first.targetId, db, at), groups: true };
     if (group.length === 1) return new Postgres(own, log);
     const { poolSize, idleTimeoutMs } = shared;
     return new Postgres({ ...own, poolSize, idleTimeoutMs, applicationName: 'longshore targets' }, log);

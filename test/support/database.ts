@@ -45,10 +45,14 @@ export function anotherPool(t: Teardown, db: Postgres): Postgres {
   return other;
 }
 
-/** A pool on an empty database of its own, with this schema in its search path; closed when the test ends. */
+/**
+ * A pool on an empty database of its own, with this schema in its search path; closed when the test ends. Besides several
+ * connections it has one for groups, as in the program.
+ */
 export async function openDatabase(t: Teardown, schema: string, poolSize = 4): Promise<Postgres> {
   const at = await testDatabase(t);
-  const options = { ...at, schema, poolSize, idleTimeoutMs: 1_000, applicationName: 'test' };
+  const size = poolSize > 1 ? { poolSize: poolSize + 1, groups: true } : { poolSize };
+  const options = { ...at, schema, ...size, idleTimeoutMs: 1_000, applicationName: 'test' };
   const db = new Postgres(options, silentLogger());
   OPENED.set(db, options);
   t.teardown(() => db[Symbol.asyncDispose]());

@@ -120,7 +120,7 @@ export class PostgresSite {
     }: { readonly sharesData?: boolean; readonly quotaBytes?: number; readonly remote?: RemoteFiles } = {},
   ): Promise<PostgresSite> {
     const at = await testDatabase(t);
-    const options = { ...at, poolSize: 4, idleTimeoutMs: 1_000, applicationName: 'test' };
+    const options = { ...at, poolSize: 5, groups: true, idleTimeoutMs: 1_000, applicationName: 'test' };
     const connect = (schema: string) => new Postgres({ ...options, schema }, log);
     const control = connect('public');
     t.teardown(() => control[Symbol.asyncDispose]());
@@ -272,7 +272,7 @@ async function openCache(
   const [forEdits, forCounts] = [connect('cache'), connect('cache')];
   await migrate(db, 'cache', await cacheMigrations(), never);
   const instance = await PostgresInstance.open(db, { onGap: () => undefined }, systemClock, log, never);
-  const kept = new PostgresStoredBytes(forCounts, instance.id);
+  const kept = new PostgresStoredBytes(forCounts, instance.id, db.groupedOr(forCounts));
   return {
     db,
     pools: [db, forEdits, forCounts],

@@ -3,7 +3,8 @@
 
 import { endBackupPauses } from '../../../engine/adapters/jobs/pauses-postgres.ts';
 import { RESTORE_MARK } from '../../../engine/adapters/migrations/migrations.ts';
-import { quoteIdentifier, type Sql, withConnection } from '../../../engine/adapters/postgres/postgres.ts';
+import { quoteIdentifier, type Sql } from '../../../engine/adapters/postgres/postgres.ts';
+import { withConnection } from '../../../engine/adapters/postgres/single-connection.ts';
 import { rejected } from '../../../engine/runtime/failure.ts';
 import type { PlacedDatabase } from './database-dumps.ts';
 import type { FoundDatabase } from './served-parts.ts';

@@ -3,7 +3,8 @@
 import { stat } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import type { Configuration } from '../../../config/configuration.ts';
-import { type PostgresOptions, type Sql, withConnection } from '../../../engine/adapters/postgres/postgres.ts';
+import type { PostgresOptions, Sql } from '../../../engine/adapters/postgres/postgres.ts';
+import { withConnection } from '../../../engine/adapters/postgres/single-connection.ts';
 import { rejected } from '../../../engine/runtime/failure.ts';
 import type { NamedDatabase } from '../../compose/named-databases.ts';
 import { LOOPBACK } from '../../compose/plugin-host.ts';

@@ -2,12 +2,8 @@
 // one role share a connection.
 
 import { type Migration, migrationState } from '../../../engine/adapters/migrations/migrations.ts';
-import {
-  type PostgresOptions,
-  type Sql,
-  sqlState,
-  withConnection,
-} from '../../../engine/adapters/postgres/postgres.ts';
+import { type PostgresOptions, type Sql, sqlState } from '../../../engine/adapters/postgres/postgres.ts';
+import { withConnection } from '../../../engine/adapters/postgres/single-connection.ts';
 import { Failure } from '../../../engine/runtime/failure.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
 import { type Check, type Findings, fault, hostPort, networkFix, type Problem } from './check.ts';

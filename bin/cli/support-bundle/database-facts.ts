@@ -9,7 +9,8 @@ import {
   migrationState,
   reportMigrations,
 } from '../../../engine/adapters/migrations/migrations.ts';
-import { type PostgresOptions, type Sql, withConnection } from '../../../engine/adapters/postgres/postgres.ts';
+import type { PostgresOptions, Sql } from '../../../engine/adapters/postgres/postgres.ts';
+import { withConnection } from '../../../engine/adapters/postgres/single-connection.ts';
 import { Failure, messageOf } from '../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { accessConnection } from '../../compose/access-database.ts';

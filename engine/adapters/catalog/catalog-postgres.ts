@@ -19,7 +19,6 @@ import { SqlParameters, statementName } from '../postgres/sql-parameters.ts';
 import { changeCtes } from './catalog-changes.ts';
 import { insertDataset } from './dataset-document.ts';
 import { DATASET_COLUMNS, type DatasetRow, datasetRecord } from './dataset-row.ts';
-import { StepWrites, stepChanges } from './step-writes.ts';
 
 const FIND = `select ${DATASET_COLUMNS} from dataset d where d.dataset_id = $1`;
 
@@ -50,23 +49,21 @@ interface AttemptsRow {
 }
 
 export class PostgresCatalog implements Catalog {
-  readonly #db: Pick<Postgres, 'query' | 'transaction'>;
-  readonly #steps: StepWrites;
+  readonly #db: Pick<Postgres, 'query' | 'grouped' | 'transaction'>;
 
-  constructor(db: Pick<Postgres, 'query' | 'transaction'>) {
+  constructor(db: Pick<Postgres, 'query' | 'grouped' | 'transaction'>) {
     this.#db = db;
-    this.#steps = new StepWrites(db);
   }
 
   async find(dataset: DatasetId, signal: AbortSignal): Promise<DatasetRecord | undefined> {
     signal.throwIfAborted();
-    const [row] = await this.#db.query<DatasetRow>(FIND, [dataset], 'catalog-find');
+    const [row] = await this.#db.grouped.query<DatasetRow>(FIND, [dataset], 'catalog-find');
     return row && datasetRecord(row);
   }
 
   async findWithAttempts(dataset: DatasetId, signal: AbortSignal): Promise<DatasetWithAttempts | undefined> {
     signal.throwIfAborted();
-    const [row] = await this.#db.query<DatasetRow & AttemptsRow>(
+    const [row] = await this.#db.grouped.query<DatasetRow & AttemptsRow>(
       FIND_WITH_ATTEMPTS,
       [dataset],
       'catalog-find-attempts',
@@ -78,7 +75,7 @@ export class PostgresCatalog implements Catalog {
     signal.throwIfAborted();
     const parameters = new SqlParameters();
     const text = beginImport(dataset, lease, parameters);
-    const [row] = await this.#db.query<
+    const [row] = await this.#db.grouped.query<
       { readonly ours: boolean } & ((DatasetRow & AttemptsRow) | { readonly dataset_id: null })
     >(text, parameters.values, statementName(text));
     if (!row?.ours) throw leaseLost(dataset);
@@ -137,10 +134,7 @@ export class PostgresCatalog implements Catalog {
   }
 
   async write(dataset: DatasetId, lease: Lease, changes: readonly CatalogChange[], signal: AbortSignal): Promise<void> {
-    const steps = lease.name === dataset ? stepChanges(changes) : undefined;
-    signal.throwIfAborted();
-    if (steps && (await this.#steps.write(dataset, lease, steps))) return;
-    await this.#change(this.#db, dataset, lease, changes, signal);
+    await this.#change(this.#db.grouped, dataset, lease, changes, signal);
   }
 
   async #change(

@@ -3,7 +3,7 @@
 
 import type { AuditEntry, AuditPlace, AuditRow } from '../../model/audit.ts';
 import type { AuditFilter, AuditLog, AuditPage, AuditPageOptions } from '../../ports/audit-log.ts';
-import type { Postgres } from '../postgres/postgres.ts';
+import type { Postgres, Sql } from '../postgres/postgres.ts';
 import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
 import { SqlParameters, storableJson } from '../postgres/sql-parameters.ts';
 
@@ -39,11 +39,14 @@ interface EntryRow extends PageRow {
 
 export class PostgresAuditLog implements AuditLog {
   readonly #db: Pick<Postgres, 'query' | 'transaction'>;
+  readonly #frequent: Sql;
   /** Weeks whose partitions are known to exist, by number. */
   readonly #weeks = new Set<number>();
 
-  constructor(db: Pick<Postgres, 'query' | 'transaction'>) {
+  /** @param frequent to append rows; default `db` */
+  constructor(db: Pick<Postgres, 'query' | 'transaction'>, frequent: Sql = db) {
     this.#db = db;
+    this.#frequent = frequent;
   }
 
   async append(rows: readonly AuditRow[], signal: AbortSignal): Promise<void> {
@@ -52,7 +55,7 @@ export class PostgresAuditLog implements AuditLog {
     const values = [storableJson(JSON.stringify(rows.map(columns)))];
     if (weeks.length === 0) {
       signal.throwIfAborted();
-      await this.#db.query(APPEND, values, 'audit-append');
+      await this.#frequent.query(APPEND, values, 'audit-append');
       return;
     }
     await this.#db.transaction(async (sql) => {

@@ -75,7 +75,7 @@ export class PostgresJobs implements Jobs {
     const completions = connected ? done : done.map(({ job, outcome }) => ({ job, outcome }));
     const releases = this.#releases;
     const afterOwner = this.#lastOwners.get(claim.lane);
-    const fetched = await completeAndFetchJobs(this.#db, this.#instance.id, completions, {
+    const fetched = await completeAndFetchJobs(this.#db.grouped, this.#instance.id, completions, {
       ...claim,
       limit,
       afterOwner,

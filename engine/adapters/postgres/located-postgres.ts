@@ -11,7 +11,7 @@ import { type Clock, deadline } from '../../runtime/time.ts';
 import type { Postgres, Sql } from './postgres.ts';
 
 /** What the adapters of a target need from its database. */
-export type TargetDatabase = Pick<Postgres, 'query' | 'transaction' | 'probe'> & AsyncDisposable;
+export type TargetDatabase = Pick<Postgres, 'query' | 'grouped' | 'transaction' | 'probe'> & AsyncDisposable;
 
 interface LocatedPostgresOptions {
   readonly directory: Directory;
@@ -31,6 +31,10 @@ interface Place {
 }
 
 export class LocatedPostgres implements TargetDatabase {
+  readonly grouped: Sql = {
+    query: <Row extends object>(text: string, values?: readonly unknown[], name?: string) =>
+      this.#on((db) => db.grouped.query<Row>(text, values, name)),
+  };
   readonly #options: LocatedPostgresOptions;
   readonly #ended = new AbortController();
   #place: Place | undefined;

@@ -1,10 +1,9 @@
 // PostgreSQL access for the adapters: a bounded pool, transactions, cursors, and errors mapped to failure kinds.
 
-import { Socket } from 'node:net';
 import pg from 'pg';
 import { Failure, messageOf } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
-import { unlessAborted } from '../../runtime/wait.ts';
+import { GroupCommit, LOCK_MS } from './group-commit.ts';
 import { ProbeConnection } from './probe-connection.ts';
 
 export interface PostgresOptions {
@@ -16,6 +15,8 @@ export interface PostgresOptions {
   /** Search path of every connection, so that statements use unqualified table names; a checked identifier. */
   readonly schema: string;
   readonly poolSize: number;
+  /** Of a pool of several connections, keep one for the statements that are committed in groups; default no. */
+  readonly groups?: boolean;
   readonly idleTimeoutMs: number;
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
@@ -47,7 +48,14 @@ function parseInt8(text: string): number | string {
 }
 
 export class Postgres implements Sql, AsyncDisposable {
+  /**
+   * Executes statements that wait at the same time in one transaction (group-commit.ts). For frequent statements; their order
+   * among each other is undefined, as it is on several connections.
+   */
+  readonly grouped: Sql;
   readonly #pool: pg.Pool;
+  readonly #groupPool: pg.Pool | undefined;
+  readonly #groups: GroupCommit | undefined;
   readonly #options: PostgresOptions;
   readonly #probe: ProbeConnection;
   #ended: Promise<void> | undefined;
@@ -55,16 +63,13 @@ export class Postgres implements Sql, AsyncDisposable {
   constructor(options: PostgresOptions, log: Logger) {
     this.#options = options;
     this.#probe = new ProbeConnection({ ...connectionConfig(options), statement_timeout: STATEMENT_MS });
-    this.#pool = new pg.Pool({
-      ...connectionConfig(options),
-      max: options.poolSize,
-      idleTimeoutMillis: options.idleTimeoutMs,
-      statement_timeout: STATEMENT_MS,
-    });
-    // An idle connection that breaks is replaced by the pool; the next query reports what matters.
-    this.#pool.on('error', (err) => log.debug({ err }, 'idle database connection lost'));
-    // A broken connection in use fails its statement; an unhandled `error` event would crash the process.
-    this.#pool.on('connect', (client) => client.on('error', (err) => log.debug({ err }, 'database connection lost')));
+    const grouped = options.groups === true && options.poolSize > 1 ? 1 : 0;
+    this.#pool = openPool(options, { max: options.poolSize - grouped }, log);
+    if (grouped > 0) {
+      this.#groupPool = openPool(options, { max: grouped, lock_timeout: LOCK_MS }, log);
+      this.#groups = new GroupCommit(this.#groupPool, types);
+    }
+    this.grouped = this.groupedOr(this);
   }
 
   /** With a `name` the statement is planned once per connection; a name always has the same text. */
@@ -78,6 +83,24 @@ export class Postgres implements Sql, AsyncDisposable {
     } catch (error) {
       throw this.#failure(error);
     }
+  }
+
+  /**
+   * Like {@link grouped}, for statements that must not wait for a connection of this pool: what a group cannot execute is
+   * executed by `alone`, on the same database.
+   */
+  groupedOr(alone: Sql): Sql {
+    const groups = this.#groups;
+    if (!groups) return alone;
+    return {
+      query: async <Row extends object>(text: string, values: readonly unknown[] = [], name?: string) => {
+        try {
+          return this.#answered(await groups.query<Row>(alone, text, values, name));
+        } catch (error) {
+          throw this.#failure(error);
+        }
+      },
+    };
   }
 
   /** Commits when `work` resolves, rolls back when it rejects. The signal is checked before the commit. */
@@ -165,7 +188,7 @@ export class Postgres implements Sql, AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     this.#probe[Symbol.dispose]();
-    this.#ended ??= this.#pool.end();
+    this.#ended ??= Promise.all([this.#pool.end(), this.#groupPool?.end()]).then(() => undefined);
     return this.#ended;
   }
 
@@ -180,6 +203,20 @@ export class Postgres implements Sql, AsyncDisposable {
   #failure(error: unknown): unknown {
     return postgresFailure(error, `database ${this.#options.database} at ${this.#options.host}:${this.#options.port}`);
   }
+}
+
+function openPool(options: PostgresOptions, more: pg.PoolConfig, log: Logger): pg.Pool {
+  const pool = new pg.Pool({
+    ...connectionConfig(options),
+    idleTimeoutMillis: options.idleTimeoutMs,
+    statement_timeout: STATEMENT_MS,
+    ...more,
+  });
+  // An idle connection that breaks is replaced by the pool; the next query reports what matters.
+  pool.on('error', (err) => log.debug({ err }, 'idle database connection lost'));
+  // A broken connection in use fails its statement; an unhandled `error` event would crash the process.
+  pool.on('connect', (client) => client.on('error', (err) => log.debug({ err }, 'database connection lost')));
+  return pool;
 }
 
 const statement = (text: string, values: readonly unknown[], name: string | undefined): pg.QueryConfig => ({
@@ -236,44 +273,4 @@ export function postgresFailure(error: unknown, where: string): unknown {
       unreachable: state === undefined || /^(08|57|28|3D)/.test(state),
     });
   return new Failure('defect', text, { cause: error });
-}
-
-// A PostgreSQL connection for a single piece of work. Unlike a pool it can be aborted at any time: when the signal aborts, the
-// socket is closed, even during connecting.
-
-const SINGLE_STATEMENT_MS = 10_000;
-
-/** Fails like `Postgres`, or with the signal's reason. Nothing is left open when it ends. */
-export async function withConnection<Result>(
-  options: PostgresOptions,
-  work: (sql: Sql) => Promise<Result>,
-  signal: AbortSignal,
-): Promise<Result> {
-  signal.throwIfAborted();
-  const socket = new Socket();
-  const client = new pg.Client({
-    ...connectionConfig(options),
-    statement_timeout: SINGLE_STATEMENT_MS,
-    stream: () => socket,
-  });
-  // A broken connection fails its statement; an unhandled `error` event would crash the process.
-  client.on('error', () => undefined);
-  const sql: Sql = {
-    query: async <Row extends object>(text: string, values: readonly unknown[] = []) =>
-      (await client.query(text, values as unknown[])).rows as Row[],
-  };
-  const visit = async (): Promise<Result> => {
-    await client.connect();
-    const result = await work(sql);
-    await client.end();
-    return result;
-  };
-  try {
-    return await unlessAborted(visit(), signal);
-  } catch (error) {
-    if (signal.aborted) throw signal.reason;
-    throw postgresFailure(error, `database ${options.database} at ${options.host}:${options.port}`);
-  } finally {
-    socket.destroy();
-  }
 }

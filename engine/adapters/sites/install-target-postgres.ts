@@ -34,11 +34,11 @@ const REPETITIONS = 50;
 export class PostgresInstallTarget implements InstallTarget {
   readonly id: TargetId;
   readonly dataSchema: string;
-  readonly #db: Pick<Postgres, 'query' | 'transaction'>;
+  readonly #db: Pick<Postgres, 'query' | 'grouped' | 'transaction'>;
   readonly #schema: string;
   readonly #target: ControlTarget;
 
-  constructor(db: Pick<Postgres, 'query' | 'transaction'>, options: InstallTargetOptions) {
+  constructor(db: Pick<Postgres, 'query' | 'grouped' | 'transaction'>, options: InstallTargetOptions) {
     this.id = options.id;
     this.dataSchema = options.dataSchema;
     this.#db = db;
@@ -52,7 +52,7 @@ export class PostgresInstallTarget implements InstallTarget {
     const text = `select ${controlStateColumns(s)}
        from ${s}.dataset_install i join ${s}.dataset d on d.dataset_id = i.dataset_id
        where i.dataset_id = $1 and i.target_id = $2`;
-    const [row] = await this.#db.query<ControlStateRow>(text, [dataset, this.id], statementName(text));
+    const [row] = await this.#db.grouped.query<ControlStateRow>(text, [dataset, this.id], statementName(text));
     return row ? controlState(row) : ABSENT;
   }
 
@@ -173,7 +173,7 @@ export class PostgresInstallTarget implements InstallTarget {
     for (let repetition = 0; repetition <= REPETITIONS; repetition++) {
       signal.throwIfAborted();
       const parameters = new SqlParameters();
-      if (await taken(this.#db, ctes(parameters), parameters)) return true;
+      if (await taken(this.#db.grouped, ctes(parameters), parameters)) return true;
       const { newer, present } = await this.#standing(this.#db, dataset, token);
       if (newer) throw this.#leaseLost(dataset);
       if ((needs === 'absent' && present) || (needs === 'present or gone' && !present)) return false;

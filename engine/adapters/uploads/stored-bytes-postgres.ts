@@ -15,7 +15,7 @@ import type {
   StoredBytes,
   WantedObject,
 } from '../../ports/storage-room.ts';
-import type { Postgres } from '../postgres/postgres.ts';
+import type { Postgres, Sql } from '../postgres/postgres.ts';
 import { SqlParameters } from '../postgres/sql-parameters.ts';
 
 /** Datasets that one query for stale entries returns. */
@@ -145,17 +145,22 @@ const RECOUNT = `
 
 export class PostgresStoredBytes implements StoredBytes {
   readonly #db: Pick<Postgres, 'query'>;
+  readonly #frequent: Sql;
   readonly #instance: number;
 
-  /** @param instance this process's id; while its session lock is held, its entries are not stale */
-  constructor(db: Pick<Postgres, 'query'>, instance: number) {
+  /**
+   * @param instance this process's id; while its session lock is held, its entries are not stale
+   * @param frequent for the statements of each import; default `db`
+   */
+  constructor(db: Pick<Postgres, 'query'>, instance: number, frequent: Sql = db) {
     this.#db = db;
+    this.#frequent = frequent;
     this.#instance = instance;
   }
 
   async reserve(at: DatasetAddress, objects: readonly WantedObject[], signal: AbortSignal): Promise<Reservation> {
     signal.throwIfAborted();
-    const rows = await this.#db.query<CountedObject & { fits: boolean; used: number; turn: number | null }>(
+    const rows = await this.#frequent.query<CountedObject & { fits: boolean; used: number; turn: number | null }>(
       RESERVE,
       [
         at.dataset,

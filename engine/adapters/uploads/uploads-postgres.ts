@@ -32,12 +32,12 @@ interface UploadsOptions {
 }
 
 export class PostgresUploads implements Uploads {
-  readonly #db: Pick<Postgres, 'query' | 'transaction'>;
+  readonly #db: Pick<Postgres, 'query' | 'grouped' | 'transaction'>;
   readonly #options: UploadsOptions;
   /** Uploads to give up for which the database has not confirmed it yet. */
   readonly #undecided = new Set<DatasetId>();
 
-  constructor(db: Pick<Postgres, 'query' | 'transaction'>, options: UploadsOptions) {
+  constructor(db: Pick<Postgres, 'query' | 'grouped' | 'transaction'>, options: UploadsOptions) {
     this.#db = db;
     this.#options = options;
   }
@@ -45,7 +45,7 @@ export class PostgresUploads implements Uploads {
   async begin(at: DatasetAddress, bytes: number, bounds: OwnerBounds, signal: AbortSignal): Promise<BeginResult> {
     signal.throwIfAborted();
     const values = [at.dataset, at.owner, bytes, bounds.bytes, this.#options.instance, rootOf(at.dataset)];
-    const [row] = await this.#db.query<{ free: boolean; fits: boolean; opened: boolean }>(
+    const [row] = await this.#db.grouped.query<{ free: boolean; fits: boolean; opened: boolean }>(
       BEGIN,
       [...values, bounds.jobs ?? null],
       'upload-begin',
@@ -68,7 +68,7 @@ export class PostgresUploads implements Uploads {
 
   async accept(upload: AcceptedUpload, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    await this.#accept(this.#db, upload);
+    await this.#accept(this.#db.grouped, upload);
   }
 
   async resume(upload: AcceptedUpload, isWhole: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {

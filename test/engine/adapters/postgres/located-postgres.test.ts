@@ -31,7 +31,13 @@ function setup() {
       if (!state.reached.has(host)) throw away();
       return [{ host }] as Result;
     };
-    return { query: call, transaction: call, probe: call, [Symbol.asyncDispose]: async () => void closed.push(host) };
+    return {
+      query: call,
+      grouped: { query: call },
+      transaction: call,
+      probe: call,
+      [Symbol.asyncDispose]: async () => void closed.push(host),
+    };
   };
   const remembering = new CachedDirectory(directory, silentLogger());
   const db = new LocatedPostgres({ directory: remembering, commonName: 'genes', open, clock, log: silentLogger() });
@@ -41,7 +47,7 @@ function setup() {
 t.test('a database is looked up when it is first used, once for all who wait', async (t) => {
   const { db, asked } = setup();
   t.same(asked, []);
-  t.same(await Promise.all([db.query('x'), db.query('y'), db.transaction(async () => 1, signal)]), [
+  t.same(await Promise.all([db.query('x'), db.grouped.query('y'), db.transaction(async () => 1, signal)]), [
     [{ host: 'a' }],
     [{ host: 'a' }],
     [{ host: 'a' }],

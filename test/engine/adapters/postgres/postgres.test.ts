@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import t from 'tap';
-import { Postgres, type PostgresOptions, withConnection } from '../../../../engine/adapters/postgres/postgres.ts';
+import { Postgres, type PostgresOptions } from '../../../../engine/adapters/postgres/postgres.ts';
+import { withConnection } from '../../../../engine/adapters/postgres/single-connection.ts';
 import { aborted } from '../../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../../engine/runtime/log.ts';
 import { testDatabase } from '../../../support/database.ts';

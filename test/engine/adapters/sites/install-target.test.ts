@@ -234,7 +234,7 @@ t.test("the dataset's row follows the liveliest and most visible of its targets"
 /** The target inside of a transaction of its own, which `work` holds open. */
 const inTransaction = (work: (neighbour: PostgresInstallTarget) => Promise<void>) =>
   db.transaction(async (sql) => {
-    const same = { query: sql.query, transaction: () => Promise.reject(new Error('in a transaction')) };
+    const same = { query: sql.query, grouped: sql, transaction: () => Promise.reject(new Error('in a transaction')) };
     await work(
       new PostgresInstallTarget(same, { id: TOXO, displayName: 'Toxo', schema: 'control', dataSchema: 'toxo' }),
     );

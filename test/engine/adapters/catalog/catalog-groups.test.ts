@@ -1,4 +1,4 @@
-// Writes of install steps that wait at the same time. What each of them writes is tested with the catalog (catalog.test.ts).
+// Writes of several datasets in one group (group-commit.ts). What each of them writes is tested in catalog.test.ts.
 
 import t from 'tap';
 import { PostgresCatalog } from '../../../../engine/adapters/catalog/catalog-postgres.ts';
@@ -16,13 +16,9 @@ interface Held {
   readonly lease: Lease;
 }
 
+const catalog = new PostgresCatalog(db);
+
 async function setup(datasets: number) {
-  const statements: (string | undefined)[] = [];
-  const query: typeof db.query = (text, values, name) => {
-    statements.push(name);
-    return db.query(text, values, name);
-  };
-  const catalog = new PostgresCatalog({ query, transaction: (...args) => db.transaction(...args) });
   const held: Held[] = [];
   for (let n = 0; n < datasets; n++) {
     const at = newAddress();
@@ -34,50 +30,20 @@ async function setup(datasets: number) {
     catalog.write(at.dataset, lease, changes, signal);
   const statusOf = async ({ at }: Held) =>
     (await catalog.find(at.dataset, signal))?.installs.map(({ target, kind, status }) => `${target} ${kind} ${status}`);
-  statements.length = 0;
-  return { statements, catalog, held, write, statusOf };
+  return { held, write, statusOf };
 }
 
 const installed = (status: 'running' | 'complete', target = PLASMO): CatalogChange => ({
   ...{ set: 'install', target, kind: 'data', status, messages: ['said', 'e\0nd'] },
 });
-const attempt = (attempts: number): CatalogChange => ({
-  ...{ set: 'attempt', target: PLASMO, kind: 'data', attempts, notBefore: new Date('2026-01-02T03:04:05.678Z') },
-  started: true,
-});
-
-t.test('those that wait while one is under way go together, whatever they write', async (t) => {
-  const { statements, catalog, held, write, statusOf } = await setup(6);
-  await Promise.all(held.map((one, n) => write(one, installed('running'), attempt(n))));
-  t.strictSame(statements, ['catalog-step-writes', 'catalog-step-writes'], 'the first, and the other five');
-  for (const [n, one] of held.entries()) {
-    t.strictSame(await statusOf(one), [`${PLASMO} data running`]);
-    const { set: _set, ...row } = attempt(n) as Extract<CatalogChange, { set: 'attempt' }>;
-    t.strictSame(await catalog.attempts(one.at.dataset, signal), [row]);
-  }
-  const [first] = held as [Held];
-  t.match(await catalog.find(first.at.dataset, signal), { installs: [{ messages: ['said', 'e\ufffdnd'] }] });
-  await Promise.all(
-    held.map((one) => write(one, installed('complete'), { set: 'attemptOver', target: PLASMO, kind: 'data' })),
-  );
-  t.strictSame(
-    await Promise.all(held.map(({ at }) => catalog.attempts(at.dataset, signal))),
-    held.map(() => []),
-  );
-});
-
-t.test('of one dataset, two targets go together, and two writes of one row in their order', async (t) => {
-  const { statements, held, write, statusOf } = await setup(1);
-  const [one] = held as [Held];
-  await Promise.all([
-    write(one, installed('running')),
-    write(one, installed('running', TOXO)),
-    write(one, installed('complete')),
-    write(one, installed('running')),
-    write(one, installed('running'), installed('complete')),
+t.test('writes of several datasets share a transaction', async (t) => {
+  const { held, write, statusOf } = await setup(6);
+  await Promise.all(held.map((one) => write(one, installed('running'))));
+  for (const one of held) t.strictSame(await statusOf(one), [`${PLASMO} data running`]);
+  const transactions = await db.query('select distinct xmin from install_status where dataset_id = any($1::text[])', [
+    held.map(({ at }) => at.dataset),
   ]);
-  t.strictSame(await statusOf(one), [`${PLASMO} data complete`, `${TOXO} data running`]);
-  t.equal(statements.filter((name) => name === 'catalog-step-writes').length, 4);
+  t.equal(transactions.length, 1);
 });
 
 t.test('a lost lease refuses its own write only, also beside one of the same dataset that is current', async (t) => {
@@ -99,7 +65,7 @@ t.test('a lost lease refuses its own write only, also beside one of the same dat
 });
 
 t.test('a write that the database refuses, or whose dataset is gone, fails alone', async (t) => {
-  const { catalog, held, write, statusOf } = await setup(3);
+  const { held, write, statusOf } = await setup(3);
   const [first, second, third] = held as [Held, Held, Held];
   await catalog.remove(third.at.dataset, third.lease, signal);
   const results = await Promise.allSettled([
