@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { ZipFile } from 'yazl';
 import { contentsOf, type ReadRange, textOf, UnreadableZip, zipEntries } from '../clients/console/src/api/zip.ts';
-import { tableStart } from '../clients/console/src/pages/dataset/table-text.ts';
+import { tableStart } from '../clients/console/src/components/table-text.ts';
 
 interface Archive {
   readonly read: ReadRange;

@@ -12,7 +12,13 @@ const root = join(import.meta.dirname, '..', '..');
 const BUILT = join(root, 'clients', 'console', 'built');
 const MANIFEST = join(BUILT, 'manifest.json');
 const ENTRY = 'clients/console/src/main.tsx';
-const SOURCES = ['clients/console/src/**', 'clients/typescript/src/*.ts', 'package-lock.json', 'bin/build/console.ts'];
+const SOURCES = [
+  'clients/console/src/**',
+  'clients/typescript/src/*.ts',
+  'engine/model/report/*.ts',
+  'package-lock.json',
+  'bin/build/console.ts',
+];
 
 const { values } = parseArgs({ options: { 'if-stale': { type: 'boolean', default: false } } });
 if (!values['if-stale'] || isStale()) await buildConsole();

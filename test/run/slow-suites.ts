@@ -358,6 +358,7 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     seconds: 42,
     touchedBy: [
       'clients/console/',
+      'engine/model/report/',
       'http/installer/console/',
       'http/kernel/openapi/openapi',
       'http/kernel/openapi/api-',

@@ -54,7 +54,8 @@ const when = (effective: boolean, otherwise: Exclude<Cell, 'effective'>): Cell =
 export const OPTIONS = {
   formatType: {
     schema: {
-      ...{ type: 'string', enum: FORMAT_TYPE_NAMES, default: DEFAULT_FORMAT_TYPE },
+      type: 'string',
+      ...{ enum: FORMAT_TYPE_NAMES, default: DEFAULT_FORMAT_TYPE },
       description: 'What the report is written as',
     },
     flag: '-outfmt',
@@ -62,7 +63,8 @@ export const OPTIONS = {
   },
   formatFields: {
     schema: {
-      ...{ type: 'array', maxItems: MAX_FIELDS, items: { type: 'string', enum: FORMAT_FIELDS } },
+      type: 'array',
+      ...{ maxItems: MAX_FIELDS, items: { type: 'string', enum: FORMAT_FIELDS } },
       description: 'Fields in the order in which they are printed; SQ and SR are those of sam, the others of tables',
     },
     flag: '-outfmt',

@@ -51,6 +51,13 @@ export const pages: readonly Page[] = [
     load: () => import('./access/page.tsx'),
   },
   {
+    path: 'reports',
+    title: texts.reports.title,
+    icon: 'report',
+    group: 'work',
+    load: () => import('./reports/page.tsx'),
+  },
+  {
     path: 'problems',
     title: texts.problems.title,
     icon: 'problem',

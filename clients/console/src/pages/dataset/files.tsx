@@ -3,41 +3,21 @@
 import { useState } from 'react';
 import type { DatasetDetails } from '../../../../typescript/src/index.ts';
 import { useLoad } from '../../api/load.ts';
-import { MOST_IN_MEMORY, save, TooLarge, WrongDigest } from '../../api/save.ts';
 import { UnreadableZip } from '../../api/zip.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { type Download, download } from '../../components/download.ts';
 import { bytes } from '../../components/format.ts';
-import { Loading, ProblemView, Refusal } from '../../components/notices.tsx';
-import { tellDone, tellProblem } from '../../components/toasts.tsx';
+import { Loading, ProblemView } from '../../components/notices.tsx';
+import { Preview } from '../../components/preview.tsx';
+import { isTabular, tableStart } from '../../components/table-text.ts';
 import { texts } from '../../texts.ts';
 import { type Archive, archivedFile, beginningOf, looseFile, wholeArchive } from './archives.ts';
-import { isTabular, tableStart } from './table-text.ts';
 
 const words = texts.dataset;
 
 /** More are in the archive. */
 const MOST_SHOWN = 200;
-
-interface Download extends Omit<Parameters<typeof save>[0], 'name'> {
-  readonly name: string;
-}
-
-async function download(one: Download): Promise<void> {
-  try {
-    const how = await save(one);
-    if (how !== 'given-up') tellDone(how === 'verified' ? words.verified(one.name) : words.saved(one.name));
-  } catch (error) {
-    const refusal = whyNot(error);
-    tellProblem(refusal === undefined ? error : new Refusal(refusal));
-  }
-}
-
-function whyNot(error: unknown): string | undefined {
-  if (error instanceof TooLarge) return words.tooLarge(bytes(MOST_IN_MEMORY));
-  if (error instanceof WrongDigest) return words.wrongDigest;
-  return error instanceof UnreadableZip ? words.unreadable : undefined;
-}
 
 interface Previewed {
   readonly archive: Archive;
@@ -101,7 +81,7 @@ export function Files({ dataset }: { readonly dataset: DatasetDetails }) {
           </div>
         ))}
       {previewed && (
-        <Preview
+        <PreviewDialog
           {...previewed}
           datasetId={datasetId}
           zipSize={files[previewed.archive]?.zipSize ?? 0}
@@ -157,59 +137,25 @@ interface PreviewProps extends Previewed {
   readonly onClose: () => void;
 }
 
-function Preview({ archive, name, datasetId, zipSize, onClose }: PreviewProps) {
+function PreviewDialog({ archive, name, datasetId, zipSize, onClose }: PreviewProps) {
   const { value, error, reload } = useLoad(`${datasetId} ${archive} ${name}`, async () => {
     const { text, isPart } = await beginningOf(datasetId, archive, zipSize, name);
     return tableStart(text, isPart);
   });
   const rows = value?.rows ?? [];
-  const columns = Math.max(1, ...rows.map((row) => row.length));
   return (
     <Dialog
       title={value ? words.previewTitle(name, rows.length, value.isCut) : words.previewOf(name)}
       onClose={onClose}
     >
       {error instanceof UnreadableZip ? (
-        <p>{words.unreadable}</p>
+        <p>{texts.download.unreadable}</p>
       ) : (
         error !== undefined && <ProblemView error={error} onRetry={reload} />
       )}
       {value === undefined && error === undefined && <Loading />}
       {value && rows.length === 0 && <p>{words.previewEmpty}</p>}
-      {rows.length > 0 && (
-        <section
-          className="preview"
-          aria-label={words.previewOf(name)}
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: so that it can be scrolled with the keyboard
-          tabIndex={0}
-        >
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{words.line}</th>
-                {Array.from({ length: columns }, (_, i) => (
-                  // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place
-                  <th key={i} scope="col">
-                    {words.column(i + 1)}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((row, i) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: a row is its place
-                <tr key={i}>
-                  <th scope="row">{i + 1}</th>
-                  {Array.from({ length: columns }, (_, j) => (
-                    // biome-ignore lint/suspicious/noArrayIndexKey: a cell is its place
-                    <td key={j}>{row[j]}</td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
-      )}
+      {rows.length > 0 && <Preview label={words.previewOf(name)} rows={rows} />}
       <div className="actions">
         <Button onPress={onClose}>{texts.common.close}</Button>
       </div>

@@ -2,7 +2,8 @@
 
 import type { NewDataset } from '../../../../typescript/src/index.ts';
 import type { components } from '../../../../typescript/src/installer.ts';
-import { texts } from '../../texts.ts';
+import { type Faults, faultsElsewhere } from '../../components/faults.ts';
+import type { texts } from '../../texts.ts';
 
 export type Values = Readonly<Record<string, string>>;
 export type FieldPath = keyof typeof texts.upload.fields;
@@ -68,20 +69,8 @@ function put(into: Record<string, unknown>, [step = '', ...rest]: readonly strin
   put(into[step] as Record<string, unknown>, rest, text);
 }
 
-type Faults = Readonly<Record<string, readonly string[]>>;
-
-/** The faults of the field and of what is in it. The server's sentences go on after the name of the field. */
-export const faultsAt = (faults: Faults, path: string): readonly string[] =>
-  Object.entries(faults)
-    .filter(([key]) => key === path || key.startsWith(`${path}.`) || key.startsWith(`${path}[`))
-    .flatMap(([, sentences]) => sentences)
-    .map((sentence) => (/^(is|has|holds) /.test(sentence) ? texts.problem.ofField(sentence) : sentence));
-
 const SHOWN = [...Object.values(SECTIONS).flat(), 'type', 'installTargets', 'visibility', 'dataFile', 'url'];
 const FILES = ['dataPropertiesFile', 'docFile', 'uploadIds'];
 
 /** Those of fields that the form does not have. */
-export const otherFaults = (faults: Faults): readonly string[] =>
-  Object.entries(faults)
-    .filter(([key]) => ![...SHOWN, ...FILES].some((path) => faultsAt({ [key]: [''] }, path).length > 0))
-    .flatMap(([key, sentences]) => sentences.map((sentence) => `${key} ${sentence}`));
+export const otherFaults = (faults: Faults): readonly string[] => faultsElsewhere(faults, [...SHOWN, ...FILES]);

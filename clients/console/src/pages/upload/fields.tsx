@@ -1,12 +1,12 @@
 // The fields of the form that are about the data: type, sites, visibility; and the text fields by section.
 
+import { type Faults, faultsAt } from '../../components/faults.ts';
 import { Select, TextField } from '../../components/field.tsx';
 import { bytes } from '../../components/format.ts';
 import { texts } from '../../texts.ts';
-import { chosenTargets, type DataType, type FieldPath, faultsAt, SECTIONS, type Values } from './details.ts';
+import { chosenTargets, type DataType, type FieldPath, SECTIONS, type Values } from './details.ts';
 
 const words = texts.upload;
-type Faults = Readonly<Record<string, readonly string[]>>;
 
 interface FormProps {
   readonly values: Values;

@@ -9,19 +9,19 @@ import { randomKey } from '../../api/random-key.ts';
 import { faultsOf, installer, session } from '../../api/session.ts';
 import { useStore } from '../../api/store.ts';
 import { Button } from '../../components/button.tsx';
+import { type Faults, faultsAt } from '../../components/faults.ts';
 import { Select, TextField } from '../../components/field.tsx';
 import { Empty, Loading, ProblemView, wordsOf } from '../../components/notices.tsx';
 import { tellDone, tellProblem } from '../../components/toasts.tsx';
 import { go, useRoute } from '../../shell/route.ts';
 import { texts } from '../../texts.ts';
-import { chosenTargets, detailsOf, faultsAt, otherFaults, type Plugin, targetsOf, typesOf } from './details.ts';
+import { chosenTargets, detailsOf, otherFaults, type Plugin, targetsOf, typesOf } from './details.ts';
 import { Attached, DataFields, Section } from './fields.tsx';
 import { Files } from './files.tsx';
 import { Revision } from './revision.tsx';
 import { findUploads, forgetAll, transfers } from './transfers.ts';
 
 const words = texts.upload;
-type Faults = Readonly<Record<string, readonly string[]>>;
 
 interface Offered {
   readonly plugins: readonly Plugin[];

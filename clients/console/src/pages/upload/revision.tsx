@@ -7,12 +7,12 @@ import { randomKey } from '../../api/random-key.ts';
 import { faultsOf, installer } from '../../api/session.ts';
 import { useStore } from '../../api/store.ts';
 import { Button } from '../../components/button.tsx';
+import { faultsAt } from '../../components/faults.ts';
 import { TextField } from '../../components/field.tsx';
 import { Loading, ProblemView } from '../../components/notices.tsx';
 import { tellDone, tellProblem } from '../../components/toasts.tsx';
 import { go, to } from '../../shell/route.ts';
 import { texts } from '../../texts.ts';
-import { faultsAt } from './details.ts';
 import { Files } from './files.tsx';
 import { findUploads, forgetAll, transfers } from './transfers.ts';
 
