@@ -9,6 +9,8 @@ import {
   actionsFor,
   isInForce,
   METADATA_ACTIONS,
+  RESTRICTION_LEVELS,
+  type RestrictionLevel,
 } from '../../engine/model/access-request.ts';
 import { parseDatasetId, type UserId } from '../../engine/model/ids.ts';
 import { readsFiles, readsMetadata, type Standing } from '../../engine/model/status.ts';
@@ -50,6 +52,11 @@ const PermissionEntry = Type.Named('PermissionEntry', {
   actionAuthorization: Actions,
   isManager: Type.Boolean(),
   accessRequestStatus: Type.Enum([...APPROVAL_STATUSES]),
+  restrictionLevel: Type.Optional(
+    Type.Enum([...RESTRICTION_LEVELS], {
+      description: 'Of curated datasets. Of one that is prerelease, nobody has data yet',
+    }),
+  ),
 });
 
 const Permissions = Type.Named('Permissions', {
@@ -88,6 +95,7 @@ interface Entry {
   readonly actionAuthorization: ActionAuthorization;
   readonly isManager: boolean;
   readonly accessRequestStatus: ApprovalStatus;
+  readonly restrictionLevel?: RestrictionLevel;
 }
 
 export function permissionRoutes(options: PermissionsOptions): readonly Route[] {
@@ -256,6 +264,7 @@ function curatedEntry(part: Part, isStaff: boolean, nowMs: number): Entry {
     actionAuthorization: curatedActions(part, isStaff, nowMs),
     isManager: part.isManager ?? false,
     accessRequestStatus: part.grant?.approvalStatus ?? 'unrequested',
+    restrictionLevel: part.dataset.restrictionLevel,
   };
 }
 

@@ -77,6 +77,7 @@ export const ACCESS_ROWS = {
   'access/permission entry/actionAuthorization': 'five booleans; required',
   'access/permission entry/isManager': 'boolean',
   'access/permission entry/accessRequestStatus': 'ApprovalStatus; required',
+  'access/permission entry/restrictionLevel': 'RestrictionLevel, of curated datasets; ours',
   'access/study permission/studyId': 'required',
   'access/study permission/datasetId': 'required',
   'access/study permission/isUserStudy': 'boolean; required',

@@ -295,6 +295,7 @@ fields('permission entry', () => entryOf(manager), {
   isUserStudy: false,
   actionAuthorization: ALL,
   isManager: true,
+  restrictionLevel: 'private',
 });
 row('access/permission entry/type', async (t) => {
   t.equal((await entryOf(provider)).type, 'provider');

@@ -1,16 +1,8 @@
 // Texts of the pages for operators (texts.ts).
 
+import { duration } from './components/format.ts';
 import { plural } from './plural.ts';
 import { problemTexts } from './texts-problems.ts';
-
-/** Such as `3 h 10 min`. */
-function spanOf(seconds: number): string {
-  const minutes = Math.floor(seconds / 60);
-  const [hours, days] = [Math.floor(minutes / 60), Math.floor(minutes / 1_440)];
-  if (minutes < 1) return 'less than a minute';
-  if (minutes < 60) return plural(minutes, 'minute');
-  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${days} d ${hours % 24} h`;
-}
 
 const rounded = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: 2 });
 
@@ -39,7 +31,7 @@ export const operatorTexts = {
     lead: 'What works, what waits, and what is paused. Rates and times are those of the last minute.',
     caption: 'Load of the lanes of the process that answers',
     healths: { healthy: 'Healthy', degraded: 'Degraded', unhealthy: 'Unhealthy' },
-    since: (version: string, ms: number) => `Version ${version}, up for ${spanOf(ms / 1_000)}`,
+    since: (version: string, ms: number) => `Version ${version}, up for ${duration(ms / 1_000)}`,
     none: '–',
     columns: {
       lane: 'Lane',

@@ -503,6 +503,11 @@ export interface components {
             isManager: boolean;
             /** @enum {unknown} */
             accessRequestStatus: "unrequested" | "approved" | "requested" | "denied";
+            /**
+             * @description Of curated datasets. Of one that is prerelease, nobody has data yet
+             * @enum {unknown}
+             */
+            restrictionLevel?: "public" | "prerelease" | "protected" | "controlled" | "private";
         };
         Permissions: {
             isStaff?: boolean;

@@ -30,7 +30,11 @@ t.before(async () => {
 t.test('somebody asks, the owner approves for some days, and ends it', async (t) => {
   const asking = await visit(t, chromium, demo.url);
   await openAccess(asking.page, 'Sam Reader');
-  await asking.page.getByRole('list', { name: 'Curated datasets' }).getByText('Leaf wax of twelve grasses').waitFor();
+  const curated = asking.page.getByRole('list', { name: 'Curated datasets' }).getByRole('listitem');
+  await curated.filter({ hasText: 'Leaf wax of twelve grasses' }).waitFor();
+  const announced = curated.filter({ hasText: 'Root microbiomes after a dry spring' });
+  await announced.getByText('Not released yet').waitFor();
+  t.equal(await announced.getByRole('button').count(), 0, 'what is not released cannot be requested');
   await asking.page.getByRole('button', { name: `Request access to ${NAME}` }).click();
   const form = asking.page.getByRole('dialog');
   await form.getByLabel('Purpose').fill('To compare two lists');
@@ -45,6 +49,7 @@ t.test('somebody asks, the owner approves for some days, and ends it', async (t)
   const deciding = await visit(t, chromium, demo.url);
   await openAccess(deciding.page, 'Demo User', 'Requests');
   await deciding.page.getByText('To compare two lists').waitFor();
+  await deciding.page.getByRole('article').getByRole('link', { name: NAME }).waitFor();
   t.strictSame(await violations(deciding.page), [], 'the inbox');
   await picture(deciding.page, 'access-inbox');
   await deciding.page.getByRole('button', { name: /^Approve the request of/ }).click();
@@ -61,13 +66,14 @@ t.test('somebody asks, the owner approves for some days, and ends it', async (t)
   await asking.page.getByRole('link', { name: 'Access', exact: true }).click();
   await row.getByText('Access granted').waitFor();
 
-  await people.getByRole('button', { name: /^End the access of/ }).click();
+  await people.getByRole('button', { name: /^End access of/ }).click();
   await question.getByLabel('Reason').fill('The study has ended');
   t.strictSame(await violations(deciding.page), [], 'the denial');
   await question.getByRole('button', { name: 'Deny' }).click();
   await deciding.page.getByText('Nobody was given access by request.').waitFor();
   await deciding.page.getByRole('link', { name: 'History' }).click();
   await deciding.page.getByText('The study has ended').first().waitFor();
+  await deciding.page.getByRole('cell', { name: NAME }).first().waitFor();
   t.strictSame(await violations(deciding.page), [], 'the history');
   await picture(deciding.page, 'access-history');
   // The private dataset of the owner has no requests.

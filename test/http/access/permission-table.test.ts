@@ -78,6 +78,7 @@ async function check(t: Test, app: App, who: string, person: Omit<Person, 'id'>)
           type: provider === 'none' ? 'end-user' : 'provider',
           isManager: provider === 'manager',
           accessRequestStatus: statusOf(request),
+          restrictionLevel: level,
         },
         expected,
       ],

@@ -34,27 +34,35 @@ export const exactly = (at: Date): string => exact.format(at);
 export const personName = (person: { readonly firstName: string; readonly lastName: string }): string =>
   `${person.firstName} ${person.lastName}`.trim();
 
-/** Such as `250 ms` and `3.2 s`. */
+/** Such as `250 ms`, and as `duration`. */
 export function milliseconds(count: number): string {
   if (count < 1_000) return `${count.toLocaleString('en', { maximumFractionDigits: count < 10 ? 1 : 0 })} ms`;
-  return seconds(count / 1_000);
+  return duration(count / 1_000);
 }
 
-/** Such as `3.2 s`, `5 min` and `2 h 10 min`. */
-export function seconds(count: number): string {
-  if (count < 60) return `${count.toLocaleString('en', { maximumFractionDigits: count < 10 ? 1 : 0 })} s`;
-  const minutes = Math.round(count / 60);
-  if (minutes < 60) return `${minutes} min`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 48) return `${hours} h ${minutes % 60} min`;
-  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
-}
+const UNITS_OF_TIME = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+] as const;
 
-/** Such as `3 min 20 s`; of long times only the larger parts. */
-export function span(seconds: number): string {
+/** Such as `3.2 s`, `3 min 20 s` and `2 d 10 h`: the two largest units. Empty if it is not known. */
+export function duration(seconds: number): string {
   if (!Number.isFinite(seconds)) return '';
-  const whole = Math.max(1, Math.round(seconds));
-  if (whole < 60) return `${whole} s`;
-  if (whole < 3_600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
-  return `${Math.floor(whole / 3_600)} h ${Math.floor((whole % 3_600) / 60)} min`;
+  if (seconds < 10) return `${seconds.toLocaleString('en', { maximumFractionDigits: 1 })} s`;
+  const whole = Math.round(seconds);
+  const first = UNITS_OF_TIME.findIndex(([, length]) => whole >= length);
+  return UNITS_OF_TIME.slice(first, first + 2)
+    .map(([unit, length], i) => [
+      Math.floor((i === 0 ? whole : whole % (UNITS_OF_TIME[first]?.[1] ?? 1)) / length),
+      unit,
+    ])
+    .filter(([count]) => count !== 0)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(' ');
 }
+
+/** Such as `genelist 1.0`, however the server joins the two. */
+export const typeName = (type: string | { readonly name: string; readonly version: string }): string =>
+  typeof type === 'string' ? type.replace(/[@:]([^@:]*)$/, ' $1') : `${type.name} ${type.version}`;

@@ -14,7 +14,7 @@ import { tellDone, tellProblem } from '../../components/toasts.tsx';
 import { replace, to, useRoute } from '../../shell/route.ts';
 import { texts } from '../../texts.ts';
 import { RequestDialog } from './request-dialog.tsx';
-import { type Named, namedOf, permissionsOf, type Service, withdraw } from './requests.ts';
+import { entryIn, type Named, type Service, useEntries, withdraw } from './requests.ts';
 
 const words = texts.access;
 const MOST_SHOWN = 100;
@@ -29,9 +29,7 @@ export function Catalogue({ service }: { readonly service: Service | undefined }
   const self = useStore(session)?.self;
   const q = useRoute().query.get('q') ?? '';
   const [asked, setAsked] = useState<Asked>();
-  const permissions = useLoad('permissions', async (signal) =>
-    service ? namedOf(await permissionsOf(service, true, signal)) : [],
-  );
+  const permissions = useEntries(service);
   const community = useLoad(`community ${q}`, async (signal) => {
     const query = { limit: MOST_SHOWN, ...(q === '' ? {} : { q }) };
     const { data } = await installer.GET('/datasets/community', { params: { query }, signal });
@@ -39,8 +37,6 @@ export function Catalogue({ service }: { readonly service: Service | undefined }
   });
   const curated = (permissions.value ?? []).filter(({ isUserStudy }) => !isUserStudy);
   const studies = (permissions.value ?? []).filter(({ isUserStudy }) => isUserStudy);
-  // Their ids may come with a prefix that front ends put before them.
-  const entryOf = (id: string): Named | undefined => studies.find(({ datasetId }) => datasetId.endsWith(id));
   const done = (): void => {
     setAsked(undefined);
     permissions.reload();
@@ -85,7 +81,7 @@ export function Catalogue({ service }: { readonly service: Service | undefined }
               </div>
               {service && owner.userId !== self?.userId && visibility !== 'public' && (
                 <Standing
-                  entry={entryOf(originalId ?? datasetId)}
+                  entry={entryIn(studies, originalId ?? datasetId)}
                   datasetId={originalId ?? datasetId}
                   name={name}
                   canAsk={!isGuest}
@@ -142,11 +138,15 @@ function Standing({ entry, datasetId = entry?.datasetId ?? '', name, canAsk, onA
   if (entry?.type === 'provider')
     return <span className="badge good">{entry.isManager ? words.manager : words.provider}</span>;
   const hasAll = entry?.actionAuthorization.resultsAll === true;
+  if (status === 'unrequested' && entry?.restrictionLevel === 'prerelease')
+    return <span className="badge">{words.notReleased}</span>;
   return (
     <>
       {status !== 'unrequested' && (
-        <span className={`badge ${status === 'approved' ? 'good' : status === 'denied' ? 'bad' : 'busy'}`}>
-          {words.statuses[status]}
+        <span
+          className={`badge ${status === 'approved' ? (hasAll ? 'good' : '') : status === 'denied' ? 'bad' : 'busy'}`}
+        >
+          {status === 'approved' && !hasAll ? words.notInForce : words.statuses[status]}
         </span>
       )}
       {status === 'unrequested' && canAsk && !hasAll && (

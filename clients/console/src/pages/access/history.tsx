@@ -8,7 +8,7 @@ import { personName } from '../../components/format.ts';
 import { Empty, Loading, ProblemView } from '../../components/notices.tsx';
 import { Time } from '../../components/time.tsx';
 import { texts } from '../../texts.ts';
-import type { Service } from './requests.ts';
+import { nameIn, type Service, useEntries } from './requests.ts';
 
 const words = texts.access;
 const columns = words.historyColumns;
@@ -29,6 +29,7 @@ export function History({ service }: { readonly service: Service }) {
     }
     return rows;
   });
+  const entries = useEntries(service).value;
   if (error !== undefined) return <ProblemView error={error} onRetry={reload} />;
   if (!value) return isLoading ? <Loading /> : null;
   if (value.length === 0) return <Empty icon="access" title={words.historyNone} advice={words.historyNoneAdvice} />;
@@ -53,7 +54,7 @@ export function History({ service }: { readonly service: Service }) {
               </td>
               <td>{personName(cause.user)}</td>
               <td>{personName(row.user)}</td>
-              <td>{row.datasetPresenterID}</td>
+              <td>{nameIn(entries, row.datasetPresenterID)}</td>
               <td>{cause.action === 'DELETE' ? words.removedRequest : words.historyStatuses[row.approvalStatus]}</td>
               <td>{row.denialReason}</td>
             </tr>

@@ -12,7 +12,19 @@ import { Time } from '../../components/time.tsx';
 import { tellDone } from '../../components/toasts.tsx';
 import { to } from '../../shell/route.ts';
 import { texts } from '../../texts.ts';
-import { approve, deny, keyOf, MOST_MANAGED, type Request, requestsOf, type Service } from './requests.ts';
+import {
+  approve,
+  deny,
+  entryIn,
+  keyOf,
+  MOST_MANAGED,
+  type Named,
+  nameIn,
+  type Request,
+  requestsOf,
+  type Service,
+  useEntries,
+} from './requests.ts';
 
 const words = texts.access;
 const FIELDS = Object.keys(words.fields) as (keyof typeof words.fields)[];
@@ -30,6 +42,7 @@ export function Inbox({ service }: { readonly service: Service }) {
     const pending = await requestsOf(service, 'requested', signal);
     return { pending, approved: await requestsOf(service, 'approved', signal) };
   });
+  const entries = useEntries(service).value;
   const [deciding, setDeciding] = useState<Deciding>();
   const reloadSoon = useThrottled(reload);
   useDatasetEvents((event) => {
@@ -49,7 +62,7 @@ export function Inbox({ service }: { readonly service: Service }) {
             <div>
               <h3>{words.wants(nameOf(request))}</h3>
               <p className="hint">
-                <a href={to(`dataset/${request.datasetId}`)}>{request.datasetId}</a>{' '}
+                <Dataset id={request.datasetId} entries={entries} />{' '}
                 {[request.user.organization, request.user.email].filter((text) => text !== '').join(', ')}
               </p>
             </div>
@@ -89,7 +102,7 @@ export function Inbox({ service }: { readonly service: Service }) {
               <div className="what">
                 <strong>{nameOf(request)}</strong>
                 <span className="hint">
-                  {request.datasetId} · <Until request={request} />
+                  {nameIn(entries, request.datasetId)} · <Until request={request} />
                 </span>
               </div>
               <Button
@@ -117,12 +130,23 @@ export function Inbox({ service }: { readonly service: Service }) {
   );
 }
 
+interface DatasetProps {
+  readonly id: string;
+  readonly entries: readonly Named[] | undefined;
+}
+
+/** Curated datasets have no page. */
+function Dataset({ id, entries }: DatasetProps) {
+  const name = nameIn(entries, id);
+  return entryIn(entries, id)?.isUserStudy === false ? name : <a href={to(`dataset/${id}`)}>{name}</a>;
+}
+
 function Until({ request: { startDate, duration = -1 } }: { readonly request: Request }) {
   if (startDate === undefined || duration < 0) return words.noEnd;
   const end = new Date(Date.parse(startDate) + duration * DAY_MS);
   return (
     <>
-      {words.until} <Time at={end.toISOString()} />
+      {end.getTime() <= Date.now() ? words.ended : words.until} <Time at={end.toISOString()} />
     </>
   );
 }

@@ -2,6 +2,7 @@
 
 import type { components } from '../../../../typescript/src/access.ts';
 import { LongshoreError } from '../../../../typescript/src/index.ts';
+import { type Loaded, useLoad } from '../../api/load.ts';
 import type { access } from '../../api/session.ts';
 
 export type Service = NonNullable<ReturnType<typeof access>>;
@@ -20,6 +21,19 @@ export async function permissionsOf(service: Service, all: boolean, signal: Abor
 
 export const namedOf = ({ perDataset }: Permissions): readonly Named[] =>
   Object.entries(perDataset).map(([datasetId, entry]) => ({ ...entry, datasetId }));
+
+/** Every curated dataset, and the users' datasets that the caller has to do with. */
+export const useEntries = (service: Service | undefined): Loaded<readonly Named[]> =>
+  useLoad('permissions', async (signal) => (service ? namedOf(await permissionsOf(service, true, signal)) : []));
+
+/** A user's dataset goes by its newest revision, and may have a prefix that front ends put before it. */
+export const entryIn = (entries: readonly Named[] | undefined, id: string): Named | undefined =>
+  entries?.find(({ datasetId }) => datasetId === id) ??
+  entries?.find(({ datasetId, isUserStudy }) => isUserStudy && datasetId.replace(/_\d+$/, '').endsWith(id));
+
+/** Its name, or its id as long as that is all that is known. */
+export const nameIn = (entries: readonly Named[] | undefined, id: string): string =>
+  entryIn(entries, id)?.displayName ?? id;
 
 export interface Pending {
   readonly requests: readonly Request[];

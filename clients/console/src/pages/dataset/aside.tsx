@@ -2,7 +2,7 @@
 
 import type { DatasetDetails } from '../../../../typescript/src/index.ts';
 import { Button } from '../../components/button.tsx';
-import { personName } from '../../components/format.ts';
+import { personName, typeName } from '../../components/format.ts';
 import { Time } from '../../components/time.tsx';
 import { tellDone, tellProblem } from '../../components/toasts.tsx';
 import { to } from '../../shell/route.ts';
@@ -14,7 +14,7 @@ const words = texts.dataset;
 export function Facts({ dataset }: { readonly dataset: DatasetDetails }) {
   const { type, owner, visibility, created, origin, projectName, programName, datasetId, sourceUrl } = dataset;
   const facts = [
-    ['type', `${type.category} (${type.name} ${type.version})`],
+    ['type', `${type.category} (${typeName(type)})`],
     ['owner', personName(owner) || texts.shell.userOf(owner.userId)],
     ['visibility', words.visibilities[visibility]],
     ['created', <Time key="created" at={created} />],

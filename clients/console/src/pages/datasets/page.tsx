@@ -7,7 +7,7 @@ import { useLoad } from '../../api/load.ts';
 import { installer, session } from '../../api/session.ts';
 import { useStore } from '../../api/store.ts';
 import { Button } from '../../components/button.tsx';
-import { bytes, personName } from '../../components/format.ts';
+import { bytes, personName, typeName } from '../../components/format.ts';
 import { Empty, Loading, ProblemView } from '../../components/notices.tsx';
 import { StatusBadge } from '../../components/status.tsx';
 import { type Column, type Sorting, Table } from '../../components/table.tsx';
@@ -116,7 +116,7 @@ const COLUMNS: readonly Column<ListingItem>[] = [
     key: 'type',
     title: words.columns.type,
     wideOnly: true,
-    cell: ({ type }) => `${type.name} ${type.version}`,
+    cell: ({ type }) => typeName(type),
   },
   {
     key: 'size',

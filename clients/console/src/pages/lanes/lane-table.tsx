@@ -1,6 +1,6 @@
 // The lanes with their load.
 
-import { seconds } from '../../components/format.ts';
+import { duration } from '../../components/format.ts';
 import { to } from '../../shell/route.ts';
 import { texts } from '../../texts.ts';
 import { PauseButton } from './pause.tsx';
@@ -49,13 +49,13 @@ export function LaneTable({ reading, onChange }: Props) {
               <td className="right wide-only">
                 <Dead lane={lane} />
               </td>
-              <td className="right wide-only">{lane.oldestSeconds > 0 ? seconds(lane.oldestSeconds) : words.none}</td>
+              <td className="right wide-only">{lane.oldestSeconds > 0 ? duration(lane.oldestSeconds) : words.none}</td>
               <td className="right wide-only">{words.rate(lane.donePerSecond, lane.failedPerSecond)}</td>
               <td className="right wide-only">
-                {lane.waitSeconds === undefined ? words.none : seconds(lane.waitSeconds)}
+                {lane.waitSeconds === undefined ? words.none : duration(lane.waitSeconds)}
               </td>
               <td className="right wide-only">
-                {lane.runSeconds === undefined ? words.none : seconds(lane.runSeconds)}
+                {lane.runSeconds === undefined ? words.none : duration(lane.runSeconds)}
               </td>
               <td>
                 {pausable.includes(lane.name) && (

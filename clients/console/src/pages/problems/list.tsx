@@ -5,6 +5,7 @@ import { usePages } from '../../api/pages.ts';
 import type { Schemas } from '../../api/schemas.ts';
 import { installer } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
+import { typeName } from '../../components/format.ts';
 import { Empty, Loading } from '../../components/notices.tsx';
 import { AdminProblem, useMayChange } from '../../components/operator.tsx';
 import { type Column, Table } from '../../components/table.tsx';
@@ -112,7 +113,7 @@ const COLUMNS: readonly Column<Step>[] = [
     cell: ({ state }) => <span className={`badge ${state === 'delayed' ? 'busy' : 'bad'}`}>{words.states[state]}</span>,
   },
   { key: 'lane', title: words.lane, wideOnly: true, cell: ({ lane }) => texts.operate.lanes[lane] },
-  { key: 'type', title: words.columns.type, wideOnly: true, cell: ({ type }) => type ?? '' },
+  { key: 'type', title: words.columns.type, wideOnly: true, cell: ({ type }) => typeName(type ?? '') },
   {
     key: 'owner',
     title: words.columns.owner,

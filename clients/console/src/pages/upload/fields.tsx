@@ -2,7 +2,7 @@
 
 import { type Faults, faultsAt } from '../../components/faults.ts';
 import { Select, TextField } from '../../components/field.tsx';
-import { bytes } from '../../components/format.ts';
+import { bytes, typeName } from '../../components/format.ts';
 import { texts } from '../../texts.ts';
 import { chosenTargets, type DataType, type FieldPath, SECTIONS, type Values } from './details.ts';
 
@@ -79,7 +79,7 @@ export function DataFields({ values, faults, set, types, targets }: DataProps) {
         options={[
           ['', words.chooseType],
           ...[...types].map(
-            ([key, { category, version }]) => [key, `${category} (${key.split('@')[0]} ${version})`] as const,
+            ([key, { category }]) => [key, `${category} (${typeName(key)})`] as const,
           ),
         ]}
         onChange={(value) => set('type', value)}

@@ -3,7 +3,7 @@
 import { useRef, useState } from 'react';
 import { useStore } from '../../api/store.ts';
 import { Button } from '../../components/button.tsx';
-import { bytes, span } from '../../components/format.ts';
+import { bytes, duration } from '../../components/format.ts';
 import { Icon } from '../../components/icons.tsx';
 import { texts } from '../../texts.ts';
 import { addFiles, pause, remove, resume, type Transfer, takeFound, transfers } from './transfers.ts';
@@ -98,7 +98,7 @@ function Sent({ transfer: { key, name, size, sent, state, speed = 0, fault } }: 
             <progress aria-label={words.progress(name)} value={sent} max={size || 1} />
             <span className={state === 'failed' ? 'fault' : 'hint'}>
               {words.states[state]}: {words.sent(bytes(sent), bytes(size))}
-              {isMoving && `, ${words.speed(bytes(speed), span((size - sent) / speed))}`}
+              {isMoving && `, ${words.speed(bytes(speed), duration((size - sent) / speed))}`}
               {state === 'failed' && ` · ${fault || words.failed}`}
             </span>
           </>
