@@ -8,8 +8,9 @@ import type { Uploads } from '../../engine/ports/uploads.ts';
 import { Type } from '../kernel/openapi/schema-node.ts';
 import { answer, type Route, refusals } from '../kernel/pipeline/route.ts';
 import { DatasetTypeOutput, InstallTargetIdOutput, InstallTargetIds } from './dataset-terms.ts';
-import type { InstallTargets } from './install-targets.ts';
-import { InstallTargetId } from './metadata/create-details.ts';
+import type { InstallTargetSettings, InstallTargets } from './install-targets.ts';
+import { CreateDetails, InstallTargetId } from './metadata/create-details.ts';
+import { demandedOf } from './metadata/details-rules.ts';
 import { askedTarget } from './paging.ts';
 
 export const ServiceMeta = Type.Named('ServiceMeta', {
@@ -27,7 +28,18 @@ export const ServiceMeta = Type.Named('ServiceMeta', {
         performDeletes: Type.Boolean(),
       }),
     }),
-    installTargets: Type.Array(Type.Object({ id: InstallTargetIdOutput, name: Type.String() })),
+    installTargets: Type.Array(
+      Type.Object({
+        id: InstallTargetIdOutput,
+        name: Type.String(),
+        requiredFields: Type.Optional(
+          Type.Array(Type.String(), {
+            description:
+              'Fields that datasets for this target must have, such as datasetCharacteristics.studyType; absent = only those that every dataset must have',
+          }),
+        ),
+      }),
+    ),
   }),
   features: Type.Object({ supportedArchiveTypes: Type.Array(Type.String()) }),
 });
@@ -43,7 +55,10 @@ export interface ServiceMetaSettings {
 
 export function serviceMetaRoute(settings: ServiceMetaSettings, targets: InstallTargets): Route {
   const api = { maxUploadSize: settings.maxUploadBytes, userMaxStorageSize: settings.userMaxStorageBytes };
-  const installTargets = targets.enabled().map(({ id, name }) => ({ id, name }));
+  const installTargets = targets.enabled().map((target) => {
+    const requiredFields = requiredFieldsOf(target);
+    return { id: target.id, name: target.name, ...(requiredFields.length > 0 ? { requiredFields } : {}) };
+  });
   const features = { supportedArchiveTypes: [...ARCHIVE_EXTENSIONS] };
   const meta = (): ServiceMeta => ({
     buildInfo: settings.buildInfo,
@@ -61,6 +76,18 @@ export function serviceMetaRoute(settings: ServiceMetaSettings, targets: Install
     handler: (context) => context.json(200, meta()),
   };
 }
+
+/** By its category, and by the first level of its own schema. */
+function requiredFieldsOf({ category, metaValidation }: InstallTargetSettings): string[] {
+  const { required } = (metaValidation ?? {}) as { readonly required?: unknown };
+  const own = (Array.isArray(required) ? required : []).filter((name) => OPTIONAL_FIELDS.has(name));
+  return [...new Set([...demandedOf(category), ...own])];
+}
+
+/** Of those that clients may leave out, the ones that are stored only if they are given. */
+const OPTIONAL_FIELDS: ReadonlySet<unknown> = new Set(Object.keys(CreateDetails.properties))
+  .difference(new Set<string>(CreateDetails.required))
+  .difference(new Set(['dependencies', 'daysForApproval', 'visibility']));
 
 export interface SelfMetaOptions {
   readonly uploads: Pick<Uploads, 'usage'>;

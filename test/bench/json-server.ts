@@ -40,7 +40,7 @@ async function ours(): Promise<number> {
       buildInfo: META.buildInfo,
       reconciler: () => daemons.reconciler,
     },
-    new InstallTargets(installTargets.map(({ id, name }) => ({ id, name, enabled: true, category: 'genomics' }))),
+    new InstallTargets(installTargets.map(({ id, name }) => ({ id, name, enabled: true, category: 'other' }))),
   );
   const log = createLogger({ level: 'info', to: { file: '/dev/null' } });
   const auth = noUsers({ clock: systemClock, log });

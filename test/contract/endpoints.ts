@@ -112,7 +112,7 @@ export const ENDPOINT_ROWS = {
   'ours/lists':
     'query q, name, type, status, updatedSince, sort, order, cursor, total; Link to the next page, X-Total-Count; 400 for a foreign cursor',
   'ours/GET /users/self/meta': 'quota',
-  'ours/GET /service-meta': 'what a site needs to know',
+  'ours/GET /service-meta': 'what a site needs to know, and for each install target the fields that it requires',
   'ours/console':
     'its page and files, its settings, who the caller is, and a token for the code of the link that longshore up prints',
   'ours/PUT offer and receipt': 'shares; 204',

@@ -294,7 +294,14 @@ row('ours/GET /users/self/meta', async (t) => {
   t.match((await friend.get('/users/self/meta')).body, { quota: { limit: 10_737_418_240, usage: 0 } });
 });
 row('ours/GET /service-meta', async (t) => {
-  t.match((await at.nobody.get('/service-meta')).body, { configuration: { installTargets: Array } });
+  const { configuration } = (await at.nobody.get('/service-meta')).body as {
+    readonly configuration: { readonly installTargets: readonly object[] };
+  };
+  t.match(configuration.installTargets[0], { id: TARGETS.other, name: TARGETS.other, requiredFields: undefined });
+  t.match(
+    configuration.installTargets.find((target) => 'id' in target && target.id === TARGETS.genomics),
+    { name: 'Site of genomics', requiredFields: ['experimentalOrganism'] },
+  );
 });
 row('ours/console', async (t) => {
   const { nobody, guest } = at;

@@ -123,8 +123,8 @@ export const texts = {
     sections: { about: 'About the dataset', study: 'Study', contact: 'Contact', publication: 'Publication' },
     advice: {
       about: '',
-      study: 'Some sites require these. If one is missing, the server says so here.',
-      contact: 'Required for datasets that others can see, and by some sites.',
+      study: 'Which of these are required depends on the sites that you choose.',
+      contact: 'If you name one, all five are required.',
       publication: '',
     },
     fields: {
@@ -157,7 +157,10 @@ export const texts = {
     typeHint: (extensions: string, size: string) => `${extensions}, up to ${size} a file; or one archive of them`,
     anyFile: 'Files of any name',
     targets: 'Install on',
-    targetsNone: 'Choose at least one site',
+    atLeastOne: 'At least one is required',
+    missing: 'This is required.',
+    requiredAdvice: 'Fields with * are required.',
+    wrongName: (extensions: string) => `This type takes ${extensions}, or a single archive of such files.`,
     visibility: 'Who may see it',
     visibilities: {
       private: 'Private: you and people you choose',
@@ -199,6 +202,7 @@ export const texts = {
     documentsHint: 'Such as a protocol or a read-me file. Sent with the form.',
     submit: 'Upload dataset',
     waiting: 'Will be created when all files are sent',
+    sentShare: (percent: number) => `${percent} % sent`,
     stopWaiting: 'Change something',
     creating: 'Creating the dataset',
     filesNeeded: 'Add at least one file',
@@ -285,6 +289,7 @@ export const texts = {
       documents: 'Documents',
       properties: 'Properties of the data',
     },
+    filesByRequest: 'The files are for people with access.',
     noFiles: 'Files appear here once the data have been checked.',
     downloadAll: (size: string) => `Download all (${size})`,
     download: (name: string) => `Download ${name}`,

@@ -2820,6 +2820,8 @@ export interface components {
                 installTargets: {
                     id: components["schemas"]["InstallTargetId"];
                     name: string;
+                    /** @description Fields that datasets for this target must have, such as datasetCharacteristics.studyType; absent = only those that every dataset must have */
+                    requiredFields?: string[];
                 }[];
             };
             features: {

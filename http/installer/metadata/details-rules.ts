@@ -87,9 +87,7 @@ interface RuleInput {
 export function checkRules(input: RuleInput, faults: FaultSink): void {
   for (const rule of [
     contactFields,
-    projectFields,
-    experimentalOrganism,
-    studyFields,
+    demandedFields,
     onePrimary,
     publicationIdentifiers,
     studyYears,
@@ -100,7 +98,14 @@ export function checkRules(input: RuleInput, faults: FaultSink): void {
 }
 
 const STUDY_CATEGORIES: readonly ProjectCategory[] = ['microbiome', 'clinical-epidemiology'];
-const ORGANISM_CATEGORIES: readonly ProjectCategory[] = ['genomics', 'vector', 'microbiome'];
+/** Fields that datasets for a target of these categories must have. */
+const DEMANDED: readonly (readonly [path: FieldPath, of: readonly ProjectCategory[]])[] = [
+  [['projectName'], STUDY_CATEGORIES],
+  [['programName'], STUDY_CATEGORIES],
+  [['experimentalOrganism'], ['genomics', 'vector', 'microbiome']],
+  [['datasetCharacteristics', 'studyDesign'], ['clinical-epidemiology']],
+  [['datasetCharacteristics', 'studyType'], ['clinical-epidemiology']],
+];
 const FULL_CONTACT = ['firstName', 'lastName', 'email', 'affiliation', 'country'] as const;
 
 function contactFields({ details, categories }: RuleInput, faults: FaultSink): void {
@@ -120,22 +125,16 @@ function contactFields({ details, categories }: RuleInput, faults: FaultSink): v
   }
 }
 
-function projectFields(input: RuleInput, faults: FaultSink): void {
-  const category = anyOf(STUDY_CATEGORIES, input.categories);
-  if (!category) return;
-  for (const field of ['projectName', 'programName']) demand(input, [field], category, faults);
+function demandedFields(input: RuleInput, faults: FaultSink): void {
+  for (const [path, of] of DEMANDED) {
+    const category = anyOf(of, input.categories);
+    if (category) demand(input, path, category, faults);
+  }
 }
 
-function experimentalOrganism(input: RuleInput, faults: FaultSink): void {
-  const category = anyOf(ORGANISM_CATEGORIES, input.categories);
-  if (category) demand(input, ['experimentalOrganism'], category, faults);
-}
-
-function studyFields(input: RuleInput, faults: FaultSink): void {
-  if (!input.categories.has('clinical-epidemiology')) return;
-  for (const field of ['studyDesign', 'studyType'])
-    demand(input, ['datasetCharacteristics', field], 'clinical-epidemiology', faults);
-}
+/** The paths of the fields that datasets for a target of the category must have, besides those that every dataset has. */
+export const demandedOf = (category: ProjectCategory): readonly string[] =>
+  DEMANDED.filter(([, of]) => of.includes(category)).map(([path]) => path.join('.'));
 
 function onePrimary({ details }: RuleInput, faults: FaultSink): void {
   for (const list of ['contacts', 'publications'] as const) {

@@ -142,3 +142,15 @@ export const LOOKS = { light: { colorScheme: 'light' }, dark: { colorScheme: 'da
 export async function fits(page: Page): Promise<boolean> {
   return (await page.evaluate('document.documentElement.scrollWidth')) === page.viewportSize()?.width;
 }
+
+/** Sends slowly enough that a person could press a button. @param bytesPerSecond -1 = as fast as it can */
+export async function slow(page: Page, bytesPerSecond: number): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Network.enable');
+  await session.send('Network.emulateNetworkConditions', {
+    offline: false,
+    latency: 0,
+    downloadThroughput: -1,
+    uploadThroughput: bytesPerSecond,
+  });
+}

@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 import t from 'tap';
 import { tempDir } from '../../support/longshore.ts';
 import { browser } from '../browser.ts';
-import { demoConsole, PHONE, picture, violations, visit } from './console.ts';
+import { demoConsole, PHONE, picture, slow, violations, visit } from './console.ts';
 
 const chromium = await browser(t);
 const demo = await demoConsole(t);
@@ -18,18 +18,6 @@ async function openUpload(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Upload', exact: true }).click();
   await page.getByRole('heading', { level: 1, name: 'Upload' }).waitFor();
   await page.getByLabel('Type of data').waitFor();
-}
-
-/** Slow enough that a person could press a button. */
-async function slow(page: Page, bytesPerSecond: number): Promise<void> {
-  const session = await page.context().newCDPSession(page);
-  await session.send('Network.enable');
-  await session.send('Network.emulateNetworkConditions', {
-    offline: false,
-    latency: 0,
-    downloadThroughput: -1,
-    uploadThroughput: bytesPerSecond,
-  });
 }
 
 t.test('pauses, reloads in the middle, goes on, and becomes a dataset', async (t) => {
@@ -61,12 +49,22 @@ t.test('pauses, reloads in the middle, goes on, and becomes a dataset', async (t
 
   await page.getByRole('button', { name: 'Upload dataset' }).click();
   await page.getByRole('heading', { name: 'The dataset was not created' }).waitFor();
-  t.match(await page.getByLabel('Summary').getAttribute('aria-invalid'), 'true', 'the fault is beside its field');
-  t.strictSame(await violations(page), [], 'with faults');
-  await picture(page, 'upload-faults');
+  for (const field of ['Type of data', 'Summary', 'Origin'])
+    t.equal(await page.getByLabel(field).getAttribute('aria-invalid'), 'true', `${field} is missing`);
+  t.equal(await page.getByLabel('Name', { exact: true }).getAttribute('aria-invalid'), null);
   await page.getByLabel('Type of data').selectOption('genelist@1.0');
   await page.getByRole('checkbox').first().check();
   await page.getByLabel('Summary').fill('Sent in two parts');
+  await page.getByLabel('Origin').fill('A');
+  await page.getByRole('button', { name: 'Upload dataset' }).click();
+  await page.getByText(/^It has 1 character|^It is 'A'/).waitFor();
+  t.equal(
+    await page.getByLabel('Origin').getAttribute('aria-invalid'),
+    'true',
+    "the server's fault is beside its field",
+  );
+  t.strictSame(await violations(page), [], 'with faults');
+  await picture(page, 'upload-faults');
   await page.getByLabel('Origin').fill('A laboratory');
   await page.getByRole('button', { name: 'Upload dataset' }).click();
   await page.getByText('Dataset created.').waitFor();
@@ -112,6 +110,48 @@ t.test('a lost answer is asked for again, and there is one dataset', async (t) =
   const rows = page.getByRole('row').filter({ hasText: 'Answer lost' });
   await rows.first().waitFor();
   t.equal(await rows.count(), 1);
+});
+
+t.test('marks what the chosen sites require, and a file that the type does not take', async (t) => {
+  const { page } = await visit(t, chromium, demo.url);
+  const required = { BetaDB: ['projectName', 'experimentalOrganism', 'datasetCharacteristics.studyType'] };
+  await page.route('**/service-meta', async (route) => {
+    const meta = await (await route.fetch()).json();
+    for (const target of meta.configuration.installTargets)
+      target.requiredFields = required[target.id as keyof typeof required];
+    await route.fulfill({ json: meta });
+  });
+  await openUpload(page);
+  const marked = async (): Promise<readonly string[]> =>
+    (await page.locator('[data-required] > :first-child').allInnerTexts()).map((text) =>
+      (text.split('\n')[0] ?? '').trim(),
+    );
+  const ALWAYS = ['Type of data', 'Install on', 'Name', 'Summary', 'Origin'];
+  t.strictSame(await marked(), ALWAYS);
+  await page.getByLabel('AlphaDB').check();
+  t.strictSame(await marked(), ALWAYS);
+  await page.getByLabel('BetaDB').check();
+  t.strictSame(await marked(), [...ALWAYS, 'Project', 'Species', 'Strain', 'Study type']);
+  await page.getByLabel('Email').fill('me@example.org');
+  t.equal(await page.getByLabel('Country').getAttribute('aria-required'), 'true', 'a contact is whole or none');
+
+  await page.getByLabel('Type of data').selectOption('rnaseq@1.0');
+  const choose = (name: string): Promise<void> =>
+    page
+      .locator('input[type=file]')
+      .first()
+      .setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(GENES) });
+  await choose('genes.xlsx');
+  const files = page.getByRole('list', { name: 'Files' });
+  await files.getByText(/^This type takes .*\.txt, .*, or a single archive/).waitFor();
+  await choose('genes.txt');
+  await page.getByRole('button', { name: 'Remove genes.xlsx' }).click();
+  t.equal(await files.getByText(/^This type takes/).count(), 0);
+  await page.getByRole('button', { name: 'Upload dataset' }).click();
+  await page.getByRole('heading', { name: 'The dataset was not created' }).waitFor();
+  t.equal(await page.getByText('This is required.').count(), 11, 'what is marked and empty, and nothing else');
+  t.strictSame(await violations(page), [], 'with marks');
+  await picture(page, 'upload-required');
 });
 
 for (const [name, options] of Object.entries({

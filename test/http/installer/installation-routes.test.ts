@@ -1,7 +1,8 @@
 import t from 'tap';
+import { DetailsCheck } from '../../../http/installer/metadata/details-check.ts';
 import { cacheDatabase } from '../../support/cache-database.ts';
 import { newUser } from '../../support/dataset-samples.ts';
-import { SETTINGS } from './installation.ts';
+import { dataTypes, installTargets, SETTINGS, soundDetails } from './installation.ts';
 import { type App, installerApp } from './installer-app.ts';
 import { responseFaults, schemaOf } from './response-check.ts';
 
@@ -25,7 +26,9 @@ t.test('plugins are listed for all and for one target', async (t) => {
 });
 
 t.test('anybody may ask what the installation is', async (t) => {
-  const app = await installerApp(t, db, { settings: { installTargets: SETTINGS } });
+  const own = { ...SETTINGS[0], metaValidation: { required: ['name', 'dependencies', 'description', 'shortName'] } };
+  const targets = [own as (typeof SETTINGS)[number], ...SETTINGS.slice(1)];
+  const app = await installerApp(t, db, { settings: { installTargets: targets } });
   const answer = await app.call(undefined, 'GET', '/service-meta');
   t.strictSame(responseFaults(schemaOf(app.routes, 'getServiceMeta', 200), answer.text), []);
   t.equal(answer.status, 200);
@@ -34,10 +37,37 @@ t.test('anybody may ask what the installation is', async (t) => {
     configuration: {
       api: { maxUploadSize: 2_097_152, userMaxStorageSize: 4_194_304 },
       daemons: { reconciler: { enabled: true, fullRunInterval: '6h', slimRunInterval: '5m', performDeletes: true } },
-      installTargets: SETTINGS.filter((target) => target.enabled).map(({ id, name }) => ({ id, name })),
+      installTargets: [
+        { id: 'PlainSite', name: 'Plain site', requiredFields: ['description'] },
+        { id: 'GenomeSite', name: 'Genome site', requiredFields: ['experimentalOrganism'] },
+        { id: 'VectorSite', name: 'Vector site', requiredFields: ['experimentalOrganism'] },
+        {
+          ...{ id: 'MicrobeSite', name: 'Microbe site' },
+          requiredFields: ['projectName', 'programName', 'experimentalOrganism'],
+        },
+        {
+          ...{ id: 'ClinicSite', name: 'Clinic site' },
+          requiredFields: [
+            ...['projectName', 'programName'],
+            ...['datasetCharacteristics.studyDesign', 'datasetCharacteristics.studyType'],
+          ],
+        },
+      ],
     },
     features: { supportedArchiveTypes: ['.zip', '.tar.gz', '.tgz'] },
   });
+});
+
+t.test('the fields that a target requires are those that are missed', async (t) => {
+  const app = await installerApp(t, db, { settings: { installTargets: SETTINGS } });
+  const meta = (await app.call(undefined, 'GET', '/service-meta')).body as {
+    readonly configuration: { readonly installTargets: readonly { id: string; requiredFields?: string[] }[] };
+  };
+  const check = new DetailsCheck(installTargets(), dataTypes());
+  for (const { id, requiredFields = [] } of meta.configuration.installTargets) {
+    const { faults } = check.check({ ...soundDetails(), installTargets: [id] }, '1.8.0');
+    t.strictSame(Object.keys(faults.errors().byKey), requiredFields, id);
+  }
 });
 
 t.test('every refusal has the body that the contract describes', async (t) => {

@@ -41,6 +41,7 @@ interface SelectProps<Value extends string> {
   readonly onChange: (value: Value) => void;
   readonly hint?: string | undefined;
   readonly faults?: readonly string[];
+  readonly isRequired?: boolean;
 }
 
 /** The browser's own: on phones it is the one that people know. */
@@ -51,15 +52,17 @@ export function Select<Value extends string>({
   onChange,
   hint,
   faults = [],
+  isRequired = false,
 }: SelectProps<Value>) {
   const id = useId();
   const isInvalid = faults.length > 0;
   return (
-    <div className="field" data-invalid={isInvalid || undefined}>
+    <div className="field" data-invalid={isInvalid || undefined} data-required={isRequired || undefined}>
       <label htmlFor={id}>{label}</label>
       <select
         id={id}
         value={value}
+        required={isRequired}
         aria-invalid={isInvalid || undefined}
         aria-describedby={`${id}-more`}
         onChange={(event) => onChange(event.target.value as Value)}

@@ -952,6 +952,7 @@ class Daemons(TypedDict):
 class InstallTarget2(TypedDict):
     id: InstallTargetId
     name: str
+    requiredFields: NotRequired[list[str]]
 
 
 class Configuration(TypedDict):

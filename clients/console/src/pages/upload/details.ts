@@ -3,12 +3,13 @@
 import type { NewDataset } from '../../../../typescript/src/index.ts';
 import type { components } from '../../../../typescript/src/installer.ts';
 import { type Faults, faultsElsewhere } from '../../components/faults.ts';
-import type { texts } from '../../texts.ts';
+import { texts } from '../../texts.ts';
 
 export type Values = Readonly<Record<string, string>>;
 export type FieldPath = keyof typeof texts.upload.fields;
 export type Plugin = components['schemas']['Plugin'];
 export type DataType = Plugin['dataTypes'][number];
+export type Target = components['schemas']['ServiceMeta']['configuration']['installTargets'][number];
 
 export const SECTIONS: Readonly<Record<keyof typeof texts.upload.sections, readonly FieldPath[]>> = {
   about: ['name', 'summary', 'origin', 'description'],
@@ -40,6 +41,41 @@ export function targetsOf(plugins: readonly Plugin[], type: string): ReadonlySet
 
 export const chosenTargets = (values: Values): readonly string[] =>
   (values.installTargets ?? '').split(' ').filter(Boolean);
+
+const CONTACT = SECTIONS.contact;
+const ORGANISM: readonly FieldPath[] = ['experimentalOrganism.species', 'experimentalOrganism.strain'];
+/** The fields of the form that stand for one of the API. */
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  experimentalOrganism: ORGANISM,
+  contacts: CONTACT,
+  publications: ['publications[0].identifier'],
+};
+
+/** What has to be filled in: always, by the chosen sites, and where the half of something is given. */
+export function requiredOf(values: Values, targets: readonly Target[]): ReadonlySet<string> {
+  const given = (path: string): boolean => (values[path]?.trim() ?? '') !== '';
+  const ids = chosenTargets(values);
+  const bySites = targets.filter(({ id }) => ids.includes(id)).flatMap(({ requiredFields = [] }) => requiredFields);
+  return new Set([
+    ...['type', 'installTargets', 'name', 'summary', 'origin'],
+    ...bySites.flatMap((path) => PARTS[path] ?? [path]),
+    ...[CONTACT, ORGANISM].filter((group) => group.some(given)).flat(),
+    ...(given('publications[0].citation') ? ['publications[0].identifier'] : []),
+  ]);
+}
+
+/** Of those that the form has. */
+export const missingOf = (values: Values, required: ReadonlySet<string>): Faults =>
+  Object.fromEntries(
+    SHOWN.filter((path) => required.has(path) && !values[path]?.trim()).map((path) => [path, [texts.upload.missing]]),
+  );
+
+/** Whether the type takes a file of this name. @param alone it is the only one, so it may be an archive */
+export function takes(type: DataType, name: string, alone: boolean, archives: readonly string[]): boolean {
+  const own = type.allowedFileExtensions;
+  const allowed = alone ? [...own, ...archives] : own;
+  return own.length === 0 || allowed.some((extension) => name.toLowerCase().endsWith(extension.toLowerCase()));
+}
 
 /** Empty fields are left out. */
 export function detailsOf(values: Values): NewDataset {

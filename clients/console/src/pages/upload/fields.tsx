@@ -4,21 +4,21 @@ import { type Faults, faultsAt } from '../../components/faults.ts';
 import { Select, TextField } from '../../components/field.tsx';
 import { bytes, typeName } from '../../components/format.ts';
 import { texts } from '../../texts.ts';
-import { chosenTargets, type DataType, type FieldPath, SECTIONS, type Values } from './details.ts';
+import { chosenTargets, type DataType, type FieldPath, SECTIONS, type Target, type Values } from './details.ts';
 
 const words = texts.upload;
 
 interface FormProps {
   readonly values: Values;
   readonly faults: Faults;
+  readonly required: ReadonlySet<string>;
   readonly set: (path: string, value: string) => void;
 }
 
-const REQUIRED: ReadonlySet<string> = new Set(['name', 'summary', 'origin']);
 const LINES: Readonly<Record<string, number>> = { summary: 2, description: 4 };
 const HINTS: Readonly<Record<string, string>> = words.hints;
 
-export function Section({ section, values, faults, set }: FormProps & { readonly section: keyof typeof SECTIONS }) {
+export function Section({ section, ...form }: FormProps & { readonly section: keyof typeof SECTIONS }) {
   const advice = words.advice[section];
   return (
     <section className="card" aria-label={words.sections[section]}>
@@ -29,7 +29,7 @@ export function Section({ section, values, faults, set }: FormProps & { readonly
       <div className="fields">
         {SECTIONS[section].map((path) => (
           <div key={path} className={LINES[path] || path === 'name' ? 'wide' : ''}>
-            <One path={path} values={values} faults={faults} set={set} />
+            <One path={path} {...form} />
           </div>
         ))}
       </div>
@@ -37,7 +37,7 @@ export function Section({ section, values, faults, set }: FormProps & { readonly
   );
 }
 
-function One({ path, values, faults, set }: FormProps & { readonly path: FieldPath }) {
+function One({ path, values, faults, required, set }: FormProps & { readonly path: FieldPath }) {
   const hint = HINTS[path];
   const lines = LINES[path];
   // What is missing as a whole is said beside its first field.
@@ -45,7 +45,7 @@ function One({ path, values, faults, set }: FormProps & { readonly path: FieldPa
   return (
     <TextField
       label={words.fields[path]}
-      isRequired={REQUIRED.has(path)}
+      isRequired={required.has(path)}
       value={values[path] ?? ''}
       onChange={(value) => set(path, value)}
       faults={[
@@ -62,10 +62,10 @@ function One({ path, values, faults, set }: FormProps & { readonly path: FieldPa
 
 interface DataProps extends FormProps {
   readonly types: ReadonlyMap<string, DataType>;
-  readonly targets: readonly { readonly id: string; readonly name: string }[];
+  readonly targets: readonly Target[];
 }
 
-export function DataFields({ values, faults, set, types, targets }: DataProps) {
+export function DataFields({ values, faults, required, set, types, targets }: DataProps) {
   const type = types.get(values.type ?? '');
   const chosen = chosenTargets(values);
   const targetFaults = faultsAt(faults, 'installTargets');
@@ -78,12 +78,11 @@ export function DataFields({ values, faults, set, types, targets }: DataProps) {
         value={values.type ?? ''}
         options={[
           ['', words.chooseType],
-          ...[...types].map(
-            ([key, { category }]) => [key, `${category} (${typeName(key)})`] as const,
-          ),
+          ...[...types].map(([key, { category }]) => [key, `${category} (${typeName(key)})`] as const),
         ]}
         onChange={(value) => set('type', value)}
         faults={faultsAt(faults, 'type')}
+        isRequired={required.has('type')}
         hint={type && words.typeHint(type.allowedFileExtensions.join(', ') || words.anyFile, bytes(type.maxFileSize))}
       />
       <Select
@@ -93,8 +92,14 @@ export function DataFields({ values, faults, set, types, targets }: DataProps) {
         onChange={(value) => set('visibility', value)}
         faults={faultsAt(faults, 'visibility')}
       />
-      <fieldset className="wide" aria-invalid={targetFaults.length > 0 || undefined}>
-        <legend>{words.targets}</legend>
+      <fieldset
+        className="wide"
+        aria-invalid={targetFaults.length > 0 || undefined}
+        data-required={required.has('installTargets') || undefined}
+      >
+        <legend>
+          {words.targets} <span className="hidden-text">{words.atLeastOne}</span>
+        </legend>
         <div className="choices">
           {targets.map(({ id, name }) => (
             <label key={id}>
@@ -120,16 +125,22 @@ export function DataFields({ values, faults, set, types, targets }: DataProps) {
 interface AttachedProps {
   readonly label: string;
   readonly hint: string;
+  readonly isRequired?: boolean;
   readonly faults: readonly string[];
   readonly onChange: (files: readonly File[]) => void;
 }
 
 /** Small files that are sent with the form. */
-export function Attached({ label, hint, faults, onChange }: AttachedProps) {
+export function Attached({ label, hint, isRequired = false, faults, onChange }: AttachedProps) {
   return (
-    <label className="field">
+    <label className="field" data-required={isRequired || undefined}>
       <span>{label}</span>
-      <input type="file" multiple onChange={({ target }) => onChange([...(target.files ?? [])])} />
+      <input
+        type="file"
+        multiple
+        required={isRequired}
+        onChange={({ target }) => onChange([...(target.files ?? [])])}
+      />
       <span className="hint">{hint}</span>
       {faults.length > 0 && <span className="fault">{faults.join(' ')}</span>}
     </label>

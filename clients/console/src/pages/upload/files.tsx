@@ -10,7 +10,13 @@ import { addFiles, pause, remove, resume, type Transfer, takeFound, transfers } 
 
 const words = texts.upload;
 
-export function Files({ faults }: { readonly faults: readonly string[] }) {
+interface Props {
+  readonly faults: readonly string[];
+  /** What is wrong with a file of this name, as far as the page knows. */
+  readonly faultOf?: (name: string, alone: boolean) => string | undefined;
+}
+
+export function Files({ faults, faultOf }: Props) {
   const all = useStore(transfers);
   const found = all.filter(({ state }) => state === 'found');
   const current = all.filter(({ state }) => state !== 'found');
@@ -25,7 +31,7 @@ export function Files({ faults }: { readonly faults: readonly string[] }) {
       {current.length > 0 && (
         <ul className="file-list" aria-label={words.files}>
           {current.map((one) => (
-            <Sent key={one.key} transfer={one} />
+            <Sent key={one.key} transfer={one} nameFault={faultOf?.(one.name, current.length === 1)} />
           ))}
         </ul>
       )}
@@ -82,13 +88,19 @@ function Drop() {
   );
 }
 
-function Sent({ transfer: { key, name, size, sent, state, speed = 0, fault } }: { readonly transfer: Transfer }) {
+interface SentProps {
+  readonly transfer: Transfer;
+  readonly nameFault: string | undefined;
+}
+
+function Sent({ transfer: { key, name, size, sent, state, speed = 0, fault }, nameFault }: SentProps) {
   const isMoving = state === 'sending' && speed > 0;
   return (
     <li>
       <Icon name={state === 'done' ? 'done' : 'file'} />
       <div className="what">
         <strong>{name}</strong>
+        {nameFault !== undefined && <span className="fault">{nameFault}</span>}
         {state === 'done' ? (
           <span className="hint">
             {words.states.done}, {bytes(size)}

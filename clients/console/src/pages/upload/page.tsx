@@ -11,21 +11,34 @@ import { useStore } from '../../api/store.ts';
 import { Button } from '../../components/button.tsx';
 import { type Faults, faultsAt } from '../../components/faults.ts';
 import { Select, TextField } from '../../components/field.tsx';
-import { Empty, Loading, ProblemView, wordsOf } from '../../components/notices.tsx';
+import { Empty, Loading, ProblemView, Refusal, wordsOf } from '../../components/notices.tsx';
 import { tellDone, tellProblem } from '../../components/toasts.tsx';
 import { go, useRoute } from '../../shell/route.ts';
 import { texts } from '../../texts.ts';
-import { chosenTargets, detailsOf, otherFaults, type Plugin, targetsOf, typesOf } from './details.ts';
+import {
+  chosenTargets,
+  detailsOf,
+  missingOf,
+  otherFaults,
+  type Plugin,
+  requiredOf,
+  type Target,
+  takes,
+  targetsOf,
+  typesOf,
+} from './details.ts';
 import { Attached, DataFields, Section } from './fields.tsx';
 import { Files } from './files.tsx';
 import { Revision } from './revision.tsx';
-import { findUploads, forgetAll, transfers } from './transfers.ts';
+import { findUploads, forgetAll, type Transfer, transfers } from './transfers.ts';
 
 const words = texts.upload;
 
 interface Offered {
   readonly plugins: readonly Plugin[];
-  readonly targets: readonly { readonly id: string; readonly name: string }[];
+  readonly targets: readonly Target[];
+  /** Extensions of archives. */
+  readonly archives: readonly string[];
 }
 
 export default function UploadPage() {
@@ -43,6 +56,7 @@ function NewDataset() {
     return {
       plugins: plugins.data as readonly Plugin[],
       targets: meta.data?.configuration.installTargets ?? [],
+      archives: meta.data?.features.supportedArchiveTypes ?? [],
     };
   });
   return (
@@ -63,7 +77,7 @@ function NewDataset() {
   );
 }
 
-function UploadForm({ plugins, targets }: Offered) {
+function UploadForm({ plugins, targets, archives }: Offered) {
   const user = useStore(session)?.self.userId;
   const [values, setValues] = useState(() => draftOf(user));
   const [faults, setFaults] = useState<Faults>({});
@@ -79,6 +93,10 @@ function UploadForm({ plugins, targets }: Offered) {
   const isByUrl = values.source === 'url';
   const allowed = values.type ? targetsOf(plugins, values.type) : undefined;
   const offeredTargets = allowed ? targets.filter(({ id }) => allowed.has(id)) : targets;
+  const required = requiredOf(values, offeredTargets);
+  const needsProperties = type?.usesDataProperties === true && (values.visibility || 'private') !== 'private';
+  const faultOf = (name: string, alone: boolean): string | undefined =>
+    type && !takes(type, name, alone, archives) ? words.wrongName(type.allowedFileExtensions.join(', ')) : undefined;
 
   const set = (path: string, value: string): void => {
     const next = { ...values, [path]: value };
@@ -115,19 +133,23 @@ function UploadForm({ plugins, targets }: Offered) {
       refuse(faultsOf(error), error);
     }
   };
+  const missingOfForm = (): Faults => {
+    const isStopped = files.some(({ state }) => state === 'paused' || state === 'failed');
+    const lacks = files.length === 0 ? words.filesNeeded : isStopped ? words.resumeFirst : undefined;
+    return {
+      ...missingOf(values, required),
+      ...(isByUrl && !values.url?.trim() ? { url: [words.missing] } : {}),
+      ...(!isByUrl && lacks !== undefined ? { dataFile: [lacks] } : {}),
+      ...(needsProperties && properties.length === 0 ? { dataPropertiesFile: [words.missing] } : {}),
+    };
+  };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (step !== 'editing') return;
-    const isStopped = files.some(({ state }) => state === 'paused' || state === 'failed');
-    const lacks = isByUrl
-      ? undefined
-      : files.length === 0
-        ? words.filesNeeded
-        : isStopped
-          ? words.resumeFirst
-          : undefined;
-    if (lacks !== undefined) {
-      refuse({ dataFile: [lacks] });
+    // Before the files are sent to their end: the server would find the same only then.
+    const missing = missingOfForm();
+    if (Object.keys(missing).length > 0) {
+      refuse(missing, new Refusal(words.faultsAdvice));
       return;
     }
     setFaults({});
@@ -140,12 +162,15 @@ function UploadForm({ plugins, targets }: Offered) {
     if (step === 'waiting' && areSent) void create().catch(tellProblem);
   }, [step, areSent]);
 
-  const form = { values, faults, set };
+  const form = { values, faults, required, set };
   return (
     <form className="form" onSubmit={submit} noValidate>
       {failure !== undefined && <Refused at={head} failure={failure} faults={faults} />}
       <section className="card" aria-label={words.data}>
-        <h2>{words.data}</h2>
+        <div>
+          <h2>{words.data}</h2>
+          <p className="hint">{words.requiredAdvice}</p>
+        </div>
         <DataFields {...form} types={types} targets={offeredTargets} />
         <Select
           label={words.source}
@@ -157,18 +182,20 @@ function UploadForm({ plugins, targets }: Offered) {
           <TextField
             label={words.url}
             hint={words.urlHint}
+            isRequired
             type="url"
             value={values.url ?? ''}
             onChange={(url) => set('url', url)}
             faults={faultsAt(faults, 'url')}
           />
         ) : (
-          <Files faults={[...faultsAt(faults, 'dataFile'), ...faultsAt(faults, 'uploadIds')]} />
+          <Files faults={[...faultsAt(faults, 'dataFile'), ...faultsAt(faults, 'uploadIds')]} faultOf={faultOf} />
         )}
         {type?.usesDataProperties && (
           <Attached
             label={words.properties}
             hint={words.propertiesHint}
+            isRequired={needsProperties}
             faults={faultsAt(faults, 'dataPropertiesFile')}
             onChange={setProperties}
           />
@@ -191,6 +218,7 @@ function UploadForm({ plugins, targets }: Offered) {
           {step === 'waiting' && words.waiting}
           {step === 'creating' && words.creating}
         </span>
+        {step === 'waiting' && <span className="hint">{words.sentShare(sentShare(files))}</span>}
         {step === 'waiting' && <Button onPress={() => setStep('editing')}>{words.stopWaiting}</Button>}
         <Button
           onPress={() => {
@@ -206,6 +234,18 @@ function UploadForm({ plugins, targets }: Offered) {
         </Button>
       </div>
     </form>
+  );
+}
+
+/** In percent. */
+function sentShare(files: readonly Transfer[]): number {
+  const sum = (of: (file: Transfer) => number): number => files.reduce((all, file) => all + of(file), 0);
+  return Math.floor(
+    (100 * sum(({ sent }) => sent)) /
+      Math.max(
+        1,
+        sum(({ size }) => size),
+      ),
   );
 }
 
