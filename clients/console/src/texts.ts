@@ -201,7 +201,7 @@ export const texts = {
     documents: 'Documents',
     documentsHint: 'Such as a protocol or a read-me file. Sent with the form.',
     submit: 'Upload dataset',
-    waiting: 'Will be created when all files are sent',
+    waiting: 'Created when all files are sent.',
     sentShare: (percent: number) => `${percent} % sent`,
     stopWaiting: 'Change something',
     creating: 'Creating the dataset',

@@ -99,6 +99,18 @@ for (const [name, options] of Object.entries({
     t.strictSame(await violations(page), []);
     t.equal(await page.evaluate('document.documentElement.scrollWidth'), page.viewportSize()?.width);
     await picture(page, `access-${name}`);
+
+    const owner = await visit(t, chromium, demo.url, options);
+    await owner.page.getByRole('button', { name: 'Sign in as Demo User' }).click();
+    await owner.page.getByRole('heading', { level: 1, name: 'My datasets' }).waitFor();
+    await owner.page.goto(`${demo.url}#/access/inbox`);
+    await owner.page.getByText('Nobody was given access by request.').waitFor();
+    t.strictSame(await violations(owner.page), [], 'the inbox');
+    await owner.page.goto(`${demo.url}#/access/history`);
+    await owner.page.getByRole('cell', { name: NAME }).first().waitFor();
+    t.strictSame(await violations(owner.page), [], 'the history');
+    t.equal(await owner.page.evaluate('document.documentElement.scrollWidth'), owner.page.viewportSize()?.width);
+    await picture(owner.page, `access-history-${name}`);
   });
 
 t.test('says that there is no access service', async (t) => {

@@ -1,47 +1,18 @@
 // Reports in a real browser, of a real search: the options follow the format, the server's faults are beside their fields, a report
 // is shown when it is made, large ones from their beginning, and who is given its address reads it as well.
 
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { fetch } from 'undici';
-import { fasta, makeDatabase, mutated, randomNumbers, randomResidues } from '../../stack/blast.ts';
-import { longshore } from '../../support/longshore.ts';
 import { browser } from '../browser.ts';
 import { demoConsole, fits, LOOKS, picture, type Visit, violations, visit } from './console.ts';
+import { grasses, searched } from './search.ts';
 
 const chromium = await browser(t);
 const demo = await demoConsole(t);
 const WAIT = { timeout: 60_000 };
-let queryId = '';
-
-/** The same with the same seed. */
-function databaseOf(seed: number) {
-  const random = randomNumbers(seed);
-  const core = randomResidues('nucleotide', 400, random);
-  const sequences = Array.from({ length: 300 }, (_, i) => ({
-    title: `grass${i} leaf wax gene ${i}`,
-    residues: mutated(core, 0.0005 * i, 'nucleotide', random),
-  }));
-  return {
-    core,
-    spec: { dir: join(demo.app.dir, 'blast'), name: 'grasses', molecule: 'nucleotide', sequences } as const,
-  };
-}
-
-t.before(async () => {
-  const { core, spec } = databaseOf(4);
-  await mkdir(spec.dir, { recursive: true });
-  await makeDatabase(spec);
-  const query = join(demo.app.dir, 'query.fa');
-  await writeFile(query, fasta([{ title: 'leaf', residues: core }]));
-  const { code, stdout, stderr } = await longshore([
-    ...['query', 'run', '--data', demo.app.dir, '--program', 'blastn', '--db', 'grasses', '--query', query],
-  ]);
-  if (code !== 0) throw new Error(`query run: ${stderr}`);
-  queryId = stdout.trim();
-});
+const queryId = await searched(demo.app);
 
 async function openReports(user: string, options = {}): Promise<Visit> {
   const seen = await visit(t, chromium, demo.url, options);
@@ -224,7 +195,7 @@ for (const [name, options] of Object.entries(LOOKS))
 
 t.test('one that cannot be made says why', async (t) => {
   const { page } = await openReports('Demo User');
-  await makeDatabase(databaseOf(5).spec);
+  await grasses(demo.app, 5);
   await fillIn(page, 'csv', 'Of another database');
   await request(page);
   await page.getByRole('heading', { name: 'The report could not be made' }).waitFor(WAIT);

@@ -1,5 +1,5 @@
 // Whether the server can be reached. While it cannot, we probe it with growing pauses; what was loading is loaded again once it
-// answers. All requests of the console go through `reachingFetch`.
+// answers. All requests of the console go through `reachingFetch`, but those of resumable uploads, which tell when they fail.
 
 import { Store } from './store.ts';
 
@@ -31,7 +31,8 @@ export const reachingFetch: typeof fetch = async (request, options) => {
 /** Does not wait for the rest of the pause. */
 export const tryNow = (): void => retrying?.(true);
 
-function lost(): void {
+/** For requests that something else sends. */
+export function lost(): void {
   if (!reachable.value) return;
   reachable.set(false);
   void probe();

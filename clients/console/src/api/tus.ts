@@ -3,6 +3,7 @@
 
 import { type DetailedError, type HttpRequest, Upload } from 'tus-js-client';
 import { randomKey } from './random-key.ts';
+import { lost } from './reachability.ts';
 import { validToken } from './session.ts';
 import { SERVER } from './settings.ts';
 
@@ -22,6 +23,8 @@ export interface SendOptions {
   readonly onFailed: (text: string) => void;
 }
 
+/** The server still has the broken connection; it lets go of it soon. */
+const [CONFLICT, LOCKED] = [409, 423];
 /** Between attempts. */
 const PAUSES_MS = [0, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 30_000, 30_000];
 
@@ -33,6 +36,11 @@ export function send(file: File, { uploadId, onCreated, onProgress, onDone, onFa
     metadata: { filename: file.name },
     storeFingerprintForResuming: false,
     retryDelays: PAUSES_MS,
+    onShouldRetry: (error) => {
+      const status = statusOf(error);
+      if (status === 0) lost();
+      return status < 400 || status >= 500 || status === CONFLICT || status === LOCKED;
+    },
     async onBeforeRequest(request: HttpRequest) {
       request.setHeader('Authorization', `Bearer ${await validToken()}`);
       if (request.getMethod() === 'POST') request.setHeader('Idempotency-Key', key);
@@ -44,6 +52,10 @@ export function send(file: File, { uploadId, onCreated, onProgress, onDone, onFa
   });
   return { start: () => upload.start(), pause: () => void upload.abort() };
 }
+
+/** 0 if there was no answer. */
+const statusOf = (error: Error | DetailedError): number =>
+  'originalResponse' in error ? (error.originalResponse?.getStatus() ?? 0) : 0;
 
 /** What the server says, in its own words. */
 function wordsOf(error: Error | DetailedError): string {

@@ -3,6 +3,8 @@
 import { useState } from 'react';
 import type { DatasetDetails } from '../../../../typescript/src/index.ts';
 import { useLoad } from '../../api/load.ts';
+import { access, session } from '../../api/session.ts';
+import { useStore } from '../../api/store.ts';
 import { UnreadableZip } from '../../api/zip.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -11,6 +13,7 @@ import { bytes } from '../../components/format.ts';
 import { Loading, ProblemView } from '../../components/notices.tsx';
 import { Preview } from '../../components/preview.tsx';
 import { isTabular, tableStart } from '../../components/table-text.ts';
+import { to } from '../../shell/route.ts';
 import { texts } from '../../texts.ts';
 import { type Archive, archivedFile, beginningOf, looseFile, wholeArchive } from './archives.ts';
 
@@ -25,7 +28,8 @@ interface Previewed {
 }
 
 export function Files({ dataset }: { readonly dataset: DatasetDetails }) {
-  const { datasetId, files } = dataset;
+  const { datasetId, name, files } = dataset;
+  const mayRead = useMayRead(dataset);
   const [previewed, setPreviewed] = useState<Previewed>();
   const archives = (['upload', 'install'] as const).filter((one) => (files[one]?.zipSize ?? -1) >= 0);
   const loose = {
@@ -36,32 +40,42 @@ export function Files({ dataset }: { readonly dataset: DatasetDetails }) {
     <section className="card" aria-label={words.files}>
       <h2>{words.files}</h2>
       {archives.length === 0 && <p className="hint">{words.noFiles}</p>}
+      {mayRead === false && (
+        <p className="line">
+          <span className="hint">{words.filesByRequest}</span>
+          <a href={to('access/catalogue', { q: name })}>{words.requestAccess}</a>
+        </p>
+      )}
       {archives.map((archive) => {
         const { zipSize = 0, contents = [] } = files[archive] ?? {};
         return (
           <div key={archive} className="file-group">
             <div className="bar">
               <h3>{words.kinds[archive]}</h3>
-              <Button
-                icon="download"
-                onPress={() =>
-                  void download({
-                    name: `${datasetId}-${archive}.zip`,
-                    size: zipSize,
-                    open: () => wholeArchive(datasetId, archive),
-                  })
-                }
-              >
-                {words.downloadAll(bytes(zipSize))}
-              </Button>
+              {mayRead && (
+                <Button
+                  icon="download"
+                  onPress={() =>
+                    void download({
+                      name: `${datasetId}-${archive}.zip`,
+                      size: zipSize,
+                      open: () => wholeArchive(datasetId, archive),
+                    })
+                  }
+                >
+                  {words.downloadAll(bytes(zipSize))}
+                </Button>
+              )}
             </div>
             <ul className="file-list" aria-label={words.kinds[archive]}>
               {contents.slice(0, MOST_SHOWN).map(({ fileName, fileSize, sha256 }) => (
                 <File
                   key={fileName}
                   {...{ fileName, fileSize, sha256 }}
-                  onPreview={isTabular(fileName) ? () => setPreviewed({ archive, name: fileName }) : undefined}
-                  open={() => archivedFile(datasetId, archive, zipSize, fileName)}
+                  onPreview={
+                    mayRead && isTabular(fileName) ? () => setPreviewed({ archive, name: fileName }) : undefined
+                  }
+                  open={mayRead ? () => archivedFile(datasetId, archive, zipSize, fileName) : undefined}
                 />
               ))}
             </ul>
@@ -75,7 +89,11 @@ export function Files({ dataset }: { readonly dataset: DatasetDetails }) {
             <h3>{words.kinds[kind]}</h3>
             <ul className="file-list" aria-label={words.kinds[kind]}>
               {loose[kind].map(({ fileName, fileSize }) => (
-                <File key={fileName} {...{ fileName, fileSize }} open={() => looseFile(datasetId, kind, fileName)} />
+                <File
+                  key={fileName}
+                  {...{ fileName, fileSize }}
+                  open={mayRead || kind === 'documents' ? () => looseFile(datasetId, kind, fileName) : undefined}
+                />
               ))}
             </ul>
           </div>
@@ -92,12 +110,26 @@ export function Files({ dataset }: { readonly dataset: DatasetDetails }) {
   );
 }
 
+/** As the access service says; undefined until it has said so. Where it cannot say, the server refuses what is not allowed. */
+function useMayRead({ datasetId, owner, visibility }: DatasetDetails): boolean | undefined {
+  const self = useStore(session)?.self.userId;
+  const isSure = owner.userId === self || visibility === 'public';
+  const { value, error } = useLoad(`may read ${datasetId} ${isSure}`, async (signal) => {
+    const service = access();
+    if (isSure || !service) return true;
+    const { data } = await service.GET('/permissions/{study}', { params: { path: { study: datasetId } }, signal });
+    return data?.actionAuthorization.resultsAll ?? true;
+  });
+  return isSure || error !== undefined || value;
+}
+
 interface FileProps {
   readonly fileName: string;
   readonly fileSize: number;
   readonly sha256?: string | undefined;
   readonly onPreview?: (() => void) | undefined;
-  readonly open: Download['open'];
+  /** Absent if the person may not read it. */
+  readonly open: Download['open'] | undefined;
 }
 
 function File({ fileName, fileSize, sha256, onPreview, open }: FileProps) {
@@ -118,13 +150,15 @@ function File({ fileName, fileSize, sha256, onPreview, open }: FileProps) {
           {words.preview}
         </Button>
       )}
-      <Button
-        icon="download"
-        iconOnly
-        onPress={() => void download({ name: nameOf(fileName), size: fileSize, sha256, open })}
-      >
-        {words.download(fileName)}
-      </Button>
+      {open && (
+        <Button
+          icon="download"
+          iconOnly
+          onPress={() => void download({ name: nameOf(fileName), size: fileSize, sha256, open })}
+        >
+          {words.download(fileName)}
+        </Button>
+      )}
     </li>
   );
 }

@@ -214,11 +214,13 @@ function UploadForm({ plugins, targets, archives }: Offered) {
         />
       </div>
       <div className="bar">
-        <span role="status">
-          {step === 'waiting' && words.waiting}
-          {step === 'creating' && words.creating}
-        </span>
-        {step === 'waiting' && <span className="hint">{words.sentShare(sentShare(files))}</span>}
+        <div>
+          <span role="status">
+            {step === 'waiting' && words.waiting}
+            {step === 'creating' && words.creating}
+          </span>{' '}
+          {step === 'waiting' && <span className="hint">{words.sentShare(sentShare(files))}</span>}
+        </div>
         {step === 'waiting' && <Button onPress={() => setStep('editing')}>{words.stopWaiting}</Button>}
         <Button
           onPress={() => {
