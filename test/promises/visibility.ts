@@ -116,7 +116,7 @@ export const VISIBILITY: readonly PromiseRow[] = [
       'The view of a site shows a dataset only to owner, recipients and holders of a grant, and only when it is complete.',
     heldBy: [
       {
-        file: 'test/engine/adapters/sites/install-target.test.ts',
+        file: 'test/conformance/control-schema.ts',
         test: 'the site view tells owner and recipients apart',
       },
       {

@@ -217,6 +217,19 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     touchedBy: ['engine/adapters/rabbit/', 'engine/ports/event-log', 'test/conformance/change-queue'],
   },
   {
+    name: 'mariadb',
+    run: stack('mariadb', 'mariadb-conformance'),
+    seconds: 60,
+    touchedBy: [
+      'engine/adapters/mariadb/',
+      'engine/adapters/migrations/control-mariadb/',
+      'engine/adapters/sites/',
+      'engine/ports/install-target',
+      'test/conformance/control-schema',
+      'test/conformance/install-target',
+    ],
+  },
+  {
     name: 'full stack',
     run: stack(
       'config-init',

@@ -15,6 +15,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '/usr/bin/ceph-authtool': 'ceph-common',
   '/usr/sbin/slapd': 'slapd',
   '/usr/bin/ldapadd': 'ldap-utils',
+  '/usr/sbin/mariadbd': 'mariadb-server-core',
+  '/usr/bin/mariadb-install-db': 'mariadb-server-core',
   '/usr/include/librdkafka/rdkafka_mock.h': 'librdkafka-dev',
   '/usr/bin/gcc': 'gcc',
   '/usr/include/stdlib.h': 'libc6-dev',

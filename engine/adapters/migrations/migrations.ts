@@ -1,7 +1,7 @@
 // Applies numbered SQL files: each once, in its own transaction, under an advisory lock. Their checksums are stored.
 
 import { createHash } from 'node:crypto';
-import { defect, Failure, rejected } from '../../runtime/failure.ts';
+import { defect, type Failure, rejected } from '../../runtime/failure.ts';
 import { programFolder, type TextFolder } from '../../runtime/program-files.ts';
 import { type Postgres, quoteIdentifier, type Sql } from '../postgres/postgres.ts';
 
@@ -13,7 +13,7 @@ export interface Migration {
 }
 
 /** Numbers of migrations, by how schema and program differ. All lists are empty when the schema is up to date. */
-interface MigrationState {
+export interface MigrationState {
   /** Not applied yet; {@link migrate} would apply them. */
   readonly missing: readonly number[];
   /** Applied with another checksum: the schema was created by an unreleased version. */
@@ -74,11 +74,7 @@ export async function migrateWithProgress(
         [migration.number],
       );
       if (known) {
-        if (known.checksum !== sums.get(migration.number))
-          throw new Failure(
-            'rejected',
-            `schema ${schema} was made by an unreleased version of this program: its migration ${migration.number} differs from '${migration.name}' here. Use that version, or start with an empty schema, see config/deploy/UPGRADING.md`,
-          );
+        if (known.checksum !== sums.get(migration.number)) throw otherChecksum(schema, migration);
         return;
       }
       await sql.query("select set_config('search_path', $1, true)", [quoted]);
@@ -93,13 +89,18 @@ export async function migrateWithProgress(
     tell(before + 1);
   }
   const [newest] = await db.query<{ number: number | null }>(`select max(number) as number from ${quoted}.migration`);
-  if ((newest?.number ?? 0) > migrations.length)
-    throw new Failure(
-      'rejected',
-      `schema ${schema} has migration ${newest?.number}; this program knows ${migrations.length}`,
-    );
+  if ((newest?.number ?? 0) > migrations.length) throw newerSchema(schema, newest?.number ?? 0, migrations);
   return applied;
 }
+
+/** Of a schema that an unreleased version created. */
+export const otherChecksum = (schema: string, { number, name }: Migration): Failure =>
+  rejected(
+    `schema ${schema} was made by an unreleased version of this program: its migration ${number} differs from '${name}' here. Use that version, or start with an empty schema, see config/deploy/UPGRADING.md`,
+  );
+
+export const newerSchema = (schema: string, newest: number, migrations: readonly Migration[]): Failure =>
+  rejected(`schema ${schema} has migration ${newest}; this program knows ${migrations.length}`);
 
 /** Compares the schema with the program. Changes nothing. */
 export async function migrationState(
@@ -112,6 +113,14 @@ export async function migrationState(
   const rows = found?.there
     ? await sql.query<{ number: number; checksum: string }>(`select number, checksum from ${table} order by number`)
     : [];
+  return compared(rows, migrations);
+}
+
+/** @param rows of the table `migration`, by number */
+export function compared(
+  rows: readonly { readonly number: number; readonly checksum: string }[],
+  migrations: readonly Migration[],
+): MigrationState {
   const applied = new Map(rows.map(({ number, checksum }) => [number, checksum]));
   const sums = checksums(migrations);
   return {
@@ -121,7 +130,7 @@ export async function migrationState(
   };
 }
 
-const checksums = (migrations: readonly Migration[]): ReadonlyMap<number, string> =>
+export const checksums = (migrations: readonly Migration[]): ReadonlyMap<number, string> =>
   new Map(migrations.map((m) => [m.number, createHash('sha256').update(m.sql).digest('hex')]));
 
 // Loads the migrations of a folder: files named `NNNN-name.sql`, from 0001 without gaps.
@@ -157,6 +166,10 @@ export const cacheMigrations = (): Promise<readonly Migration[]> =>
 /** Migrations of a control schema. */
 export const controlMigrations = (): Promise<readonly Migration[]> =>
   loadMigrations(programFolder('engine/adapters/migrations/control'));
+
+/** Migrations of a control schema on MariaDB. */
+export const mariaDbControlMigrations = (): Promise<readonly Migration[]> =>
+  loadMigrations(programFolder('engine/adapters/migrations/control-mariadb'));
 
 /** Migrations of the schema of the report job service. */
 export const reportMigrations = (): Promise<readonly Migration[]> =>

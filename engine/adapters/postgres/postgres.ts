@@ -4,7 +4,7 @@ import pg from 'pg';
 import { Failure, messageOf } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { GroupCommit, LOCK_MS } from './group-commit.ts';
-import { ProbeConnection } from './probe-connection.ts';
+import { ProbeConnection, postgresLine } from './probe-connection.ts';
 
 export interface PostgresOptions {
   readonly host: string;
@@ -35,6 +35,8 @@ export interface Sql {
 
 const CONNECT_MS = 10_000;
 const STATEMENT_MS = 60_000;
+/** SQLSTATE. */
+const TOO_MANY_CONNECTIONS = '53300';
 
 // int8 (20) as a number where it is safe, otherwise text; numeric (1700) stays text; timestamptz stays Date.
 const types: pg.CustomTypesConfig = {
@@ -62,7 +64,11 @@ export class Postgres implements Sql, AsyncDisposable {
 
   constructor(options: PostgresOptions, log: Logger) {
     this.#options = options;
-    this.#probe = new ProbeConnection({ ...connectionConfig(options), statement_timeout: STATEMENT_MS });
+    const probing = { ...connectionConfig(options), statement_timeout: STATEMENT_MS };
+    this.#probe = new ProbeConnection({
+      open: (lost) => postgresLine(probing, lost),
+      isFull: (error) => sqlState(error) === TOO_MANY_CONNECTIONS,
+    });
     const grouped = options.groups === true && options.poolSize > 1 ? 1 : 0;
     this.#pool = openPool(options, { max: options.poolSize - grouped }, log);
     if (grouped > 0) {

@@ -1,4 +1,4 @@
-// Proves that a PostgreSQL server responds, on its own connection, because those of the pool may all be busy. The connection is
+// Proves that a database server responds, on its own connection, because those of the pool may all be busy. The connection is
 // kept, because a loaded server takes long to accept one. A response to any other statement is proof, too.
 //   none   the next probe opens the connection
 //   open   probes use it; an error, or a probe that takes too long, closes it
@@ -7,26 +7,32 @@ import { Socket } from 'node:net';
 import pg from 'pg';
 import { JoinedSignal } from '../../runtime/joined-signal.ts';
 import { unlessAborted } from '../../runtime/wait.ts';
-import { sqlState } from './postgres.ts';
 
-interface OpenConnection {
-  readonly client: pg.Client;
-  readonly socket: Socket;
-  readonly connected: Promise<unknown>;
+/** A connection that may not be established yet. */
+export interface ProbeLine {
+  /** Resolves when the server has answered. */
+  ask(): Promise<unknown>;
+  /** Does not wait for a server that is away. */
+  close(): void;
 }
 
-/** SQLSTATE: the server responds, and has no room for another connection. */
-const TOO_MANY_CONNECTIONS = '53300';
+interface ProbeConnectionOptions {
+  /** `lost` is called when the connection breaks. */
+  readonly open: (lost: () => void) => ProbeLine;
+  /** Of an error: the server responds, and has no room for another connection. */
+  readonly isFull: (error: unknown) => boolean;
+}
+
 /** Ends a probe, because the server has answered another statement. */
 const RESPONDS = 'the server responds';
 
 export class ProbeConnection implements Disposable {
-  readonly #config: pg.ClientConfig;
+  readonly #options: ProbeConnectionOptions;
   readonly #probes = new Set<JoinedSignal>();
-  #connection: OpenConnection | undefined;
+  #line: ProbeLine | undefined;
 
-  constructor(config: pg.ClientConfig) {
-    this.#config = config;
+  constructor(options: ProbeConnectionOptions) {
+    this.#options = options;
   }
 
   /** Resolves when the server responds. Rejects with the error of the driver, or with the signal's reason. */
@@ -36,7 +42,7 @@ export class ProbeConnection implements Disposable {
     try {
       await this.#ask(until.signal);
     } catch (error) {
-      if (until.signal.reason !== RESPONDS && sqlState(error) !== TOO_MANY_CONNECTIONS) throw error;
+      if (until.signal.reason !== RESPONDS && !this.#options.isFull(error)) throw error;
     } finally {
       this.#probes.delete(until);
     }
@@ -48,11 +54,11 @@ export class ProbeConnection implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    if (this.#connection) this.#close(this.#connection);
+    if (this.#line) this.#close(this.#line);
   }
 
   async #ask(signal: AbortSignal): Promise<void> {
-    const kept = this.#connection;
+    const kept = this.#line;
     if (kept)
       try {
         return await this.#askOn(kept, signal);
@@ -60,36 +66,46 @@ export class ProbeConnection implements Disposable {
         if (signal.aborted) throw error;
         // The server may have been restarted since.
       }
-    await this.#askOn(this.#connection ?? this.#open(), signal);
+    await this.#askOn(this.#line ?? this.#open(), signal);
   }
 
-  async #askOn(connection: OpenConnection, signal: AbortSignal): Promise<void> {
+  async #askOn(line: ProbeLine, signal: AbortSignal): Promise<void> {
     try {
-      await unlessAborted(
-        connection.connected.then(() => connection.client.query('select 1')),
-        signal,
-      );
+      await unlessAborted(line.ask(), signal);
     } catch (error) {
-      if (signal.reason !== RESPONDS) this.#close(connection);
+      if (signal.reason !== RESPONDS) this.#close(line);
       throw error;
     }
   }
 
-  #open(): OpenConnection {
-    const socket = new Socket();
-    const client = new pg.Client({ ...this.#config, stream: () => socket });
-    const connection = { client, socket, connected: client.connect() };
-    connection.connected.catch(() => undefined);
-    client.on('error', () => this.#close(connection));
-    this.#connection = connection;
-    return connection;
+  #open(): ProbeLine {
+    const line = this.#options.open(() => this.#close(line));
+    this.#line = line;
+    return line;
   }
 
-  #close(connection: OpenConnection): void {
-    if (this.#connection === connection) this.#connection = undefined;
-    connection.client.end().catch(() => undefined);
-    // Neither waits for a server that is away.
-    if (connection.socket.connecting) connection.socket.destroy();
-    else connection.socket.destroySoon();
+  #close(line: ProbeLine): void {
+    if (this.#line === line) this.#line = undefined;
+    line.close();
   }
+}
+
+/** A line to PostgreSQL. */
+export function postgresLine(config: pg.ClientConfig, lost: () => void): ProbeLine {
+  const socket = new Socket();
+  const client = new pg.Client({ ...config, stream: () => socket });
+  const connected = client.connect();
+  connected.catch(() => undefined);
+  client.on('error', lost);
+  return {
+    ask: async () => {
+      await connected;
+      return client.query('select 1');
+    },
+    close() {
+      client.end().catch(() => undefined);
+      if (socket.connecting) socket.destroy();
+      else socket.destroySoon();
+    },
+  };
 }
