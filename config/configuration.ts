@@ -4,7 +4,7 @@
 import type { TargetId } from '../engine/model/ids.ts';
 import type { DatasetType } from '../engine/model/metadata.ts';
 import type { ServerAddress } from './address.ts';
-import type { TargetDbFile, TlsOptions } from './schema/database.ts';
+import { type Platform, platformOf, type TargetDbFile, type TlsOptions } from './schema/database.ts';
 import type { InstallTargetFile } from './schema/install-targets.ts';
 import type { InstallerFile } from './schema/installer.ts';
 import type { PluginFile } from './schema/plugins.ts';
@@ -24,7 +24,7 @@ interface DatabaseAccess {
 export type DatabaseConnection = DatabaseAccess &
   (
     | { readonly kind: 'lookup'; readonly lookupCn: string }
-    | { readonly kind: 'direct'; readonly server: ServerAddress; readonly name: string; readonly platform: 'Postgres' }
+    | { readonly kind: 'direct'; readonly server: ServerAddress; readonly name: string; readonly platform: Platform }
   );
 
 /** An enabled install target. */
@@ -87,11 +87,14 @@ function enabledTarget(target: InstallTargetFile): readonly InstallTargetConfigu
   return [{ ...rest, ...databases, targetId, targetName: targetName ?? targetId }];
 }
 
-function connection({ lookupCn, server, name, platform: _platform, ...access }: TargetDbFile): DatabaseConnection {
-  return lookupCn === undefined
-    ? { ...access, kind: 'direct', server: server ?? { host: '', port: 0 }, name: name ?? '', platform: 'Postgres' }
-    : { ...access, kind: 'lookup', lookupCn };
+function connection({ lookupCn, server, name, platform, ...access }: TargetDbFile): DatabaseConnection {
+  if (lookupCn !== undefined) return { ...access, kind: 'lookup', lookupCn };
+  const at = { server: server ?? { host: '', port: 0 }, name: name ?? '' };
+  return { ...access, kind: 'direct', ...at, platform: platformOf(platform) ?? 'Postgres' };
 }
+
+/** Entries of a directory name only PostgreSQL databases. */
+export const platformAt = (db: DatabaseConnection): Platform => (db.kind === 'direct' ? db.platform : 'Postgres');
 
 /**
  * Install targets whose plugins write to one schema of one database: a dataset's rows are there once for all of them
@@ -100,7 +103,7 @@ function connection({ lookupCn, server, name, platform: _platform, ...access }: 
 interface SharedDataSchema {
   readonly targets: readonly TargetId[];
   readonly schema: string;
-  /** As the file names it: `host:port/name`, or the directory entry. */
+  /** As the file names it: `host:port/name`, on MariaDB `host:port`, or the directory entry. */
   readonly database: string;
 }
 
@@ -126,5 +129,7 @@ export function sharedDataSchemas(targets: readonly Located[]): readonly SharedD
 function databaseOf({ dataDb }: Pick<Located, 'dataDb'>): string {
   if (dataDb.kind === 'lookup') return dataDb.lookupCn.toLowerCase();
   const { host, port } = dataDb.server;
-  return `${host.toLowerCase()}:${port}/${dataDb.name}`;
+  const server = `${host.toLowerCase()}:${port}`;
+  // There, the schema is a database of its own, whichever one connections begin with.
+  return dataDb.platform === 'MariaDB' ? server : `${server}/${dataDb.name}`;
 }

@@ -5,6 +5,7 @@
 import { type Address, parseAddress, parseAddressCsv } from './address.ts';
 import { Cursor, isMap, valueAt } from './path.ts';
 import { AMQP_PORTS } from './schema/brokers.ts';
+import { platformOf, TARGET_DB_PORTS } from './schema/database.ts';
 import { LDAP_PORTS, S3_PORTS } from './schema/installer.ts';
 import { SMTP_PORTS } from './schema/root.ts';
 import type { Written } from './validate.ts';
@@ -81,7 +82,10 @@ function installTarget(target: Section): void {
   if (target.targetId !== undefined) target.targetName ??= target.targetId;
   for (const key of ['controlDb', 'dataDb']) {
     const db = asSection(target[key]);
-    if (db) db.schema ??= db.username;
+    if (!db) continue;
+    const platform = platformOf(db.platform) ?? 'Postgres';
+    if (db.server !== undefined) db.server = withPort(db.server, TARGET_DB_PORTS[platform]);
+    db.schema ??= platform === 'MariaDB' ? db.name : db.username;
   }
 }
 

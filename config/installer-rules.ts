@@ -7,7 +7,7 @@ import { ARCHIVE_EXTENSIONS } from '../engine/model/data-types.ts';
 import { messageOf } from '../engine/runtime/failure.ts';
 import { versionText } from './derive.ts';
 import { type Cursor, displayPath } from './path.ts';
-import { POSTGRES_NAMES, SCHEMA_ALLOWED, SCHEMA_PATTERN } from './schema/database.ts';
+import { PLATFORMS, platformOf, SCHEMA_ALLOWED, SCHEMA_PATTERN } from './schema/database.ts';
 import type { Finding, Written } from './validate.ts';
 
 /** A value that must not occur twice. */
@@ -170,19 +170,21 @@ function unknownTypes(targets: readonly Cursor[], types: readonly Cursor[], writ
 
 function databaseRules(db: Cursor, ldap: Cursor): readonly Finding[] {
   const findings: Finding[] = [];
-  const username = db.at('username');
-  if (!db.at('schema').present && username.text !== undefined && !new RegExp(SCHEMA_PATTERN).test(username.text))
+  const platform = db.at('platform');
+  const supported = platformOf(platform.value);
+  const key = supported === 'MariaDB' ? 'name' : 'username';
+  const schema = db.at(key).text;
+  if (!db.at('schema').present && schema !== undefined && !new RegExp(SCHEMA_PATTERN).test(schema))
     findings.push({
       path: [...db.path, 'schema'],
-      found: 'nothing, and the username, which is the default, is not a valid schema name',
+      found: `nothing, and the ${key}, which is the default, is not a valid schema name`,
       allowed: SCHEMA_ALLOWED,
     });
-  const platform = db.at('platform');
   if (platform.text?.toLowerCase() === 'oracle')
     findings.push({
       path: platform.path,
       found: `${JSON.stringify(platform.text)}, which is not supported for now`,
-      allowed: POSTGRES_NAMES[0],
+      allowed: PLATFORMS,
     });
   const lookup = db.at('lookupCn');
   if (lookup.present && !ldap.present)

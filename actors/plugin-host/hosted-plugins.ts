@@ -34,7 +34,7 @@ export interface DataDb {
   readonly user: string;
   readonly password: string;
   readonly schema: string;
-  readonly platform: 'Postgres' | 'Oracle';
+  readonly platform: 'Postgres' | 'MariaDB';
 }
 
 export interface HostedTarget extends TargetTypes {

@@ -7,12 +7,13 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Configuration } from '../../config/configuration.ts';
-import { Postgres, quoteIdentifier } from '../../engine/adapters/postgres/postgres.ts';
+import { quoteIdentifier, type Sql } from '../../engine/adapters/postgres/postgres.ts';
+import { withConnection } from '../../engine/adapters/postgres/single-connection.ts';
 import { Failure } from '../../engine/runtime/failure.ts';
 import { silentLogger } from '../../engine/runtime/log.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import type { DataDir } from '../compose/data-dir.ts';
-import { openDirectory, targetConnection } from '../compose/databases.ts';
+import { openDirectory, type TargetConnection, targetConnection } from '../compose/databases.ts';
 import { follow } from './client/follow.ts';
 import { InstallerClient } from './client/installer-client.ts';
 import type { CommandIo } from './command.ts';
@@ -54,18 +55,22 @@ export async function runDemo(
   for (const target of targets) {
     const folder = join(dir.path, configuration.installer.siteBuild, target.targetId, id);
     const files = (await readdir(folder)).sort();
-    await using db = new Postgres(
-      { ...(await targetConnection(target.targetId, target.dataDb, directory, signal)), poolSize: 1 },
-      silentLogger(),
-    );
-    const [row] = await db.query<{ count: number }>(
-      `select count(*) as count from ${quoteIdentifier(target.dataDb.schema)}.genelist where dataset_id = $1`,
-      [id],
-    );
+    const rows = await rowsOf(id, await targetConnection(target.targetId, target.dataDb, directory, signal), signal);
     io.out(
-      `${target.targetId}: files ${folder} (${files.join(', ')}), ${row?.count ?? 0} rows in ${target.dataDb.schema}.genelist\n`,
+      `${target.targetId}: files ${folder} (${files.join(', ')}), ${rows} rows in ${target.dataDb.schema}.genelist\n`,
     );
   }
+}
+
+async function rowsOf(dataset: string, at: TargetConnection, signal: AbortSignal): Promise<number> {
+  const count = async (sql: Sql, schema: string, id: '$1' | '?'): Promise<number> => {
+    const text = `select count(*) as count from ${schema}.genelist where dataset_id = ${id}`;
+    return (await sql.query<{ count: number }>(text, [dataset]))[0]?.count ?? 0;
+  };
+  if (at.platform === 'Postgres')
+    return withConnection(at, (sql) => count(sql, quoteIdentifier(at.schema), '$1'), signal);
+  const { quoteName, withMariaDb } = await import('../../engine/adapters/mariadb/mariadb.ts');
+  return withMariaDb(at, (sql) => count(sql, quoteName(at.schema), '?'), signal);
 }
 
 async function sampleGenes(dir: DataDir, signal: AbortSignal): Promise<string> {

@@ -6,6 +6,7 @@ import {
   cacheMigrations,
   controlMigrations,
   type Migration,
+  mariaDbControlMigrations,
   migrateWithProgress,
   reportMigrations,
 } from '../../engine/adapters/migrations/migrations.ts';
@@ -40,7 +41,12 @@ export const migrateTargetCommand: Command = implement(MIGRATE_TARGET, async ({ 
   }
   const directory = await openDirectory(installer.ldap, silentLogger());
   const connection = await targetConnection(target.targetId, target.controlDb, directory, io.signal);
-  await apply(`target ${id}`, connection, await controlMigrations(), values, io);
+  if (connection.platform === 'MariaDB') {
+    const { migrateMariaDb } = await import('../../engine/adapters/mariadb/mariadb-migrations.ts');
+    const migrations = await mariaDbControlMigrations();
+    const run: Run = (tell) => migrateMariaDb(connection, migrations, tell, io.signal);
+    await show(`target ${id}`, migrations.length, run, values, io);
+  } else await apply(`target ${id}`, connection, await controlMigrations(), values, io);
   return EXIT.ok;
 });
 
@@ -52,9 +58,16 @@ async function apply(
   io: CommandIo,
 ): Promise<void> {
   await using db = new Postgres({ ...connection, poolSize: 1 }, silentLogger());
-  using progress = showProgress({ label: what, unit: 'migrations', total: migrations.length }, values, io, systemClock);
-  const tell = (done: number): void => progress.at(done);
-  const applied = await migrateWithProgress(db, connection.schema, migrations, tell, io.signal);
+  const run: Run = (tell) => migrateWithProgress(db, connection.schema, migrations, tell, io.signal);
+  await show(what, migrations.length, run, values, io);
+}
+
+/** Applies the migrations, tells how many are applied, and returns the numbers of the new ones. */
+type Run = (tell: (applied: number) => void) => Promise<readonly number[]>;
+
+async function show(what: string, total: number, run: Run, values: ShowValues, io: CommandIo): Promise<void> {
+  using progress = showProgress({ label: what, unit: 'migrations', total }, values, io, systemClock);
+  const applied = await run((done) => progress.at(done));
   progress.finish();
   if (values.json) return io.out(jsonLine({ database: what, applied }));
   io.out(applied.length === 0 ? `${what}: up to date\n` : `${what}: applied ${applied.join(', ')}\n`);

@@ -1,6 +1,7 @@
 // Connections to the databases that the configuration names.
 
-import type { Configuration, DatabaseConnection } from '../../config/configuration.ts';
+import { type Configuration, type DatabaseConnection, platformAt } from '../../config/configuration.ts';
+import type { Platform } from '../../config/schema/database.ts';
 import type { Postgres, PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import type { DatabaseAddress, Directory } from '../../engine/ports/directory.ts';
@@ -60,10 +61,16 @@ export function auditConnection(db: CacheDb): PostgresOptions {
   return { ...cacheConnection(db), poolSize: Math.min(AUDIT_CONNECTIONS, db.poolSize) };
 }
 
+/** Connection to a database of an install target. All platforms have the same options. */
+export interface TargetConnection extends PostgresOptions {
+  readonly platform: Platform;
+}
+
 /** Connection to a database at a configured address, or at one that the directory returned. */
-export function connectionAt(target: TargetId, db: DatabaseConnection, at: DatabaseAddress): PostgresOptions {
+export function connectionAt(target: TargetId, db: DatabaseConnection, at: DatabaseAddress): TargetConnection {
   return {
     ...at,
+    platform: platformAt(db),
     user: db.username,
     password: db.password,
     schema: db.schema,
@@ -85,7 +92,7 @@ export async function targetConnection(
   db: DatabaseConnection,
   directory: Directory | undefined,
   signal: AbortSignal,
-): Promise<PostgresOptions> {
+): Promise<TargetConnection> {
   const at = db.kind === 'lookup' ? await demandDirectory(directory).find(db.lookupCn, signal) : addressOf(db);
   if (!at) throw new Error('a database without lookup must have an address');
   return connectionAt(target, db, at);

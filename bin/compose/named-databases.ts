@@ -1,6 +1,7 @@
 // Every database that a configuration names, with the role that uses it: one entry per use. Several uses may be of one database.
 
-import type { Configuration, DatabaseConnection } from '../../config/configuration.ts';
+import { type Configuration, type DatabaseConnection, platformAt } from '../../config/configuration.ts';
+import type { Platform } from '../../config/schema/database.ts';
 import type { PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import type { Directory } from '../../engine/ports/directory.ts';
@@ -14,6 +15,7 @@ export interface NamedDatabase {
   /** Path of its section in the configuration. */
   readonly key: string;
   readonly kind: 'cache' | 'report' | 'access' | 'control' | 'data';
+  readonly platform: Platform;
   /** Of a control or data database. */
   readonly target?: TargetId;
   readonly schema: string;
@@ -35,20 +37,27 @@ export function namedDatabases(
   const ours = (kind: 'cache' | 'report' | 'access', key: string, options: PostgresOptions): NamedDatabase => {
     const { host, port, database, user, password, schema, tls } = options;
     return {
-      ...{ kind, key, schema, name: `${kind} database`, where: `${hostPort(options)}/${database}` },
+      ...{
+        kind,
+        key,
+        schema,
+        platform: 'Postgres',
+        name: `${kind} database`,
+        where: `${hostPort(options)}/${database}`,
+      },
       locate: async () => options,
-      same: JSON.stringify([host, port, database, user, password, tls]),
+      same: JSON.stringify(['Postgres', host, port, database, user, password, tls]),
     };
   };
   const ofTarget = (target: TargetId, kind: 'control' | 'data', key: string, db: DatabaseConnection): NamedDatabase => {
     const { username, password, tls, tlsOptions, schema } = db;
     const place = db.kind === 'lookup' ? [db.lookupCn] : [db.server.host, db.server.port, db.name];
     return {
-      ...{ kind, key, target, schema, name: `target ${target} ${kind}` },
+      ...{ kind, key, target, schema, platform: platformAt(db), name: `target ${target} ${kind}` },
       where: db.kind === 'lookup' ? `cn=${db.lookupCn}` : `${hostPort(db.server)}/${db.name}`,
       ...(db.kind === 'lookup' ? { lookupCn: db.lookupCn } : {}),
       locate: (signal) => targetConnection(target, db, directory, signal),
-      same: JSON.stringify([...place, username, password, tls && tlsOptions]),
+      same: JSON.stringify([platformAt(db), ...place, username, password, tls && tlsOptions]),
     };
   };
   return [

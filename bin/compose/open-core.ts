@@ -2,12 +2,7 @@
 // If a later part fails, the scope closes what is open.
 
 import { hostname } from 'node:os';
-import {
-  type Configuration,
-  dataSchemaOf,
-  type InstallTargetConfiguration,
-  type PluginConfiguration,
-} from '../../config/configuration.ts';
+import type { Configuration, InstallTargetConfiguration, PluginConfiguration } from '../../config/configuration.ts';
 import { PostgresCatalog } from '../../engine/adapters/catalog/catalog-postgres.ts';
 import { PostgresDatasetIndex } from '../../engine/adapters/catalog/dataset-index-postgres.ts';
 import { PostgresSlimPasses } from '../../engine/adapters/catalog/slim-passes-postgres.ts';
@@ -31,9 +26,6 @@ import type { TargetDatabase } from '../../engine/adapters/postgres/located-post
 import { Postgres } from '../../engine/adapters/postgres/postgres.ts';
 import { PostgresInstance } from '../../engine/adapters/postgres/postgres-instance.ts';
 import { RemoteHttp, type RemoteHttpOptions } from '../../engine/adapters/remote/remote-http.ts';
-import { PostgresInstallTarget } from '../../engine/adapters/sites/install-target-postgres.ts';
-import { PostgresSiteGrants } from '../../engine/adapters/sites/site-grants-postgres.ts';
-import { PostgresTargetIndex } from '../../engine/adapters/sites/target-index-postgres.ts';
 import { CountedStore } from '../../engine/adapters/uploads/counted-store.ts';
 import { PostgresResumableUploads } from '../../engine/adapters/uploads/resumable-uploads-postgres.ts';
 import { RoomWatch } from '../../engine/adapters/uploads/room-watch.ts';
@@ -43,6 +35,7 @@ import { PostgresWebhooks } from '../../engine/adapters/webhooks/webhooks-postgr
 import { type DataType, DataTypes } from '../../engine/model/data-types.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import type { SiteGrants } from '../../engine/ports/access-requests.ts';
+import type { TargetIndex } from '../../engine/ports/catalog.ts';
 import type { Directory } from '../../engine/ports/directory.ts';
 import type { ChangeQueue, EventLog } from '../../engine/ports/event-log.ts';
 import type { InstallTarget } from '../../engine/ports/install-target.ts';
@@ -66,7 +59,7 @@ import {
 } from './databases.ts';
 import { openChangeQueue, openEventLog } from './event-log.ts';
 import { openObjectStore } from './object-store.ts';
-import { openTargetDatabases } from './target-databases.ts';
+import { type OpenTarget, openTargets } from './target-databases.ts';
 
 export interface Core {
   readonly db: Postgres;
@@ -113,7 +106,7 @@ export interface Core {
   /** Of the same targets. */
   readonly siteGrants: readonly SiteGrants[];
   /** Of the same targets. */
-  readonly targetIndexes: ReadonlyMap<TargetId, PostgresTargetIndex>;
+  readonly targetIndexes: ReadonlyMap<TargetId, TargetIndex>;
   /** Undefined where uploads by URL are disabled. */
   readonly remoteFiles: RemoteFiles | undefined;
   /** Pools of the targets' control DBs, for health checks. */
@@ -155,8 +148,8 @@ export async function openCore(
   );
   const { changes, journal, checks } = await openChangeQueue(installer, { db: journalDb, instance, ...parts });
   const honorsHandOver = installer.logBroker.driver === 'postgres' && installer.queueBroker.driver === 'postgres';
-  const opened = await openObjectStore(installer.objectStore, { journal, honorsHandOver, clock, log }, signal);
-  const { store: openedStore, uploadBytes, hold: storeHold, settle } = scope.use('object store', opened);
+  const objects = await openObjectStore(installer.objectStore, { journal, honorsHandOver, clock, log }, signal);
+  const { store: openedStore, uploadBytes, hold: storeHold, settle } = scope.use('object store', objects);
   const uncountedStore = new RoomWatch(openedStore);
   const countsDb = scope.use('cache database for counts', new Postgres(countsConnection(installer.cacheDb), log));
   const kept = new PostgresStoredBytes(countsDb, instance.id, db.groupedOr(countsDb));
@@ -167,11 +160,13 @@ export async function openCore(
     new Postgres(auditConnection(installer.cacheDb), log),
   );
   const directory = await openDirectory(installer.ldap, log);
-  const targetPools = openTargetDatabases(
+  const installTargets = await openTargets(
     installer.installTargets,
     { directory, shared: installer.sharedTargetDbPooling, clock, log },
     scope,
   );
+  const each = <Port>(port: (of: OpenTarget) => Port): ReadonlyMap<TargetId, Port> =>
+    new Map([...installTargets].map(([id, of]) => [id, port(of)]));
   const remote = urlUploads(installer);
   return {
     db,
@@ -209,30 +204,10 @@ export async function openCore(
     sweepKept: (until) => store.sweep(until),
     settleStore: settle,
     checks: [...logChecks, ...checks, fullCheck(uncountedStore), ...(directory ? [directoryCheck(directory)] : [])],
-    targets: new Map(
-      installer.installTargets.flatMap((target) => {
-        const pool = targetPools.get(target.targetId);
-        const options = {
-          id: target.targetId,
-          displayName: target.targetName,
-          schema: target.controlDb.schema,
-          dataSchema: dataSchemaOf(target),
-        };
-        return pool ? [[target.targetId, new PostgresInstallTarget(pool, options)] as const] : [];
-      }),
-    ),
-    siteGrants: installer.installTargets.flatMap((target) => {
-      const pool = targetPools.get(target.targetId);
-      return pool ? [new PostgresSiteGrants(pool, { id: target.targetId, schema: target.controlDb.schema })] : [];
-    }),
-    targetIndexes: new Map(
-      installer.installTargets.flatMap((target) => {
-        const pool = targetPools.get(target.targetId);
-        const options = { id: target.targetId, schema: target.controlDb.schema };
-        return pool ? [[target.targetId, new PostgresTargetIndex(pool, options)] as const] : [];
-      }),
-    ),
-    targetPools,
+    targets: each(({ target }) => target),
+    siteGrants: [...installTargets.values()].map(({ grants }) => grants),
+    targetIndexes: each(({ index }) => index),
+    targetPools: each(({ database }) => database),
     onGap: (listener) => void listeners.push(listener),
     remoteFiles: remote && scope.use('remote files', new RemoteHttp(remote)),
   };

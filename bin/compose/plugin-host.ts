@@ -234,8 +234,8 @@ function hostedTarget(target: InstallTargetConfiguration, directory: Directory |
     dataSchema: dataSchemaOf(target),
     async dataDb(signal) {
       const db = await targetConnection(target.targetId, target.dataDb, directory, signal);
-      const { host, port, user, password, schema } = db;
-      return { host, port, name: db.database, user, password, schema, platform: 'Postgres' };
+      const { host, port, user, password, schema, platform } = db;
+      return { host, port, name: db.database, user, password, schema, platform };
     },
   };
 }

@@ -12,6 +12,7 @@ import {
   integer,
   type Loaded,
   nullable,
+  openAddress,
   optional,
   secret,
   section,
@@ -35,7 +36,10 @@ export const listenerTls = section('Serve HTTPS instead of HTTP.', {
 });
 
 const POSTGRES_PORT = 5432;
-/** Names that PostgreSQL takes without quoting. engine/adapters/postgres/postgres.ts accepts the same. */
+export const TARGET_DB_PORTS = { Postgres: POSTGRES_PORT, MariaDB: 3306 } as const;
+/** Database platforms of install targets. */
+export type Platform = keyof typeof TARGET_DB_PORTS;
+/** Names that PostgreSQL and MariaDB take without quoting. engine/adapters/postgres/postgres.ts accepts the same. */
 export const SCHEMA_PATTERN = '^[A-Za-z_][A-Za-z0-9_]{0,62}$';
 export const SCHEMA_ALLOWED = 'a schema name: letters, digits and _, no digit first, 3..63 characters';
 
@@ -72,15 +76,28 @@ export const serviceDb = (schema: string) =>
     }),
   });
 
-/** Spellings of the contract's two platforms; only the first is supported. */
-export const POSTGRES_NAMES = ['Postgres', 'postgres', 'PostgreSQL', 'postgresql'] as const;
+/** Spellings of the platforms. */
+const PLATFORM_NAMES = {
+  Postgres: ['Postgres', 'postgres', 'PostgreSQL', 'postgresql'],
+  MariaDB: ['MariaDB', 'mariadb'],
+} as const satisfies Record<Platform, readonly string[]>;
+/** Of the contract's second platform, which is not supported. */
+const UNSUPPORTED = ['Oracle', 'oracle'] as const;
+export const PLATFORMS = Object.keys(PLATFORM_NAMES).join(' or ');
 const platform = nullable(
-  choice('Null or absent is Postgres; the other platform of the contract is not supported.', [
-    ...POSTGRES_NAMES,
-    'Oracle',
-    'oracle',
+  choice(`${PLATFORMS}. Null or absent is Postgres. Other platforms are not supported.`, [
+    ...PLATFORM_NAMES.Postgres,
+    ...PLATFORM_NAMES.MariaDB,
+    ...UNSUPPORTED,
   ]),
 );
+
+/** Undefined if it is not supported. */
+export function platformOf(name: unknown): Platform | undefined {
+  if (name === undefined || name === null) return 'Postgres';
+  const isNamed = ([, names]: readonly [string, readonly unknown[]]): boolean => names.includes(name);
+  return Object.entries(PLATFORM_NAMES).find(isNamed)?.[0] as Platform | undefined;
+}
 
 /** One database of an install target. */
 export const targetDb = (purpose: string) =>
@@ -92,11 +109,15 @@ export const targetDb = (purpose: string) =>
       poolSize: poolSize(5, 32, 5),
       schema: derived(
         text('Schema of the tables.', { minLength: 3, pattern: SCHEMA_PATTERN, 'x-allowed': SCHEMA_ALLOWED }),
-        'the username',
+        'the username; on MariaDB, where a schema is a database, the `name`',
       ),
       idleTimeout: duration('Idle time after which a connection is closed.', '10m'),
       lookupCn: optional(text('Common name of the directory entry.', { minLength: 3 })),
-      server: optional(address('Database server.', POSTGRES_PORT)),
+      server: optional(
+        openAddress(
+          `Database server. The port defaults to ${TARGET_DB_PORTS.Postgres}, on MariaDB to ${TARGET_DB_PORTS.MariaDB}.`,
+        ),
+      ),
       name: optional(text('Database.', { minLength: 1 })),
       platform: optional(platform),
       tls,

@@ -284,7 +284,7 @@ const VALUES: Record<string, readonly [accepted: readonly unknown[], refused: re
   'installer.logBroker.consumers.autoOffsetReset': words('earliest', 'latest', 'none'),
   'installer.logBroker.producers.compressionType': words('none', 'gzip', 'snappy', 'lz4', 'zstd'),
   'installer.queueBroker.global.exchange.type': words('direct', 'fanout', 'topic'),
-  [`${TARGET}.controlDb.platform`]: words('Postgres', 'postgresql', null),
+  [`${TARGET}.controlDb.platform`]: words('Postgres', 'postgresql', 'MariaDB', 'mariadb', null),
   [`${TARGET}.projectCategory`]: words('genomics', 'vector', 'microbiome', 'clinical-epidemiology', 'other'),
   'containerCore.log.level': words('trace', 'debug', 'info', 'warn', 'error', 'silent'),
   'mail.security': words('starttls', 'tls', 'none'),

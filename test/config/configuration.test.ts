@@ -23,6 +23,19 @@ t.test('targets share that name one schema of one database, whatever role they u
   t.end();
 });
 
+t.test('on MariaDB a schema is a database, whichever one connections begin with', (t) => {
+  const mariaDb = { ...direct, platform: 'MariaDB', server: { host: 'db.example', port: 3306 } };
+  const targets = [
+    target('AlphaDB', mariaDb),
+    target('BetaDB', { ...mariaDb, name: 'start' }),
+    target('GammaDB', { ...mariaDb, schema: 'sites' }),
+  ];
+  t.strictSame(sharedDataSchemas(targets), [
+    { targets: ['AlphaDB', 'BetaDB'], schema: 'rows', database: 'db.example:3306' },
+  ]);
+  t.end();
+});
+
 t.test('another server, port, database, schema, form or case of a schema is another place', (t) => {
   const places = [
     direct,

@@ -291,6 +291,20 @@ t.test('ports depend on encryption where the contract or the protocol says so', 
   t.strictSame(installer.ldap, { servers: [{ host: 'a', port: 389 }], baseDn: 'x', tls: false, tlsOptions });
 });
 
+t.test('port and schema of a target on MariaDB', async (t) => {
+  const text = SHORTEST.replaceAll('name: sites,', 'name: sites, platform: mariadb,').replace(
+    'server: db,',
+    "server: '[::1]:3307',",
+  );
+  const { installer } = await configurationOf(text);
+  t.match(installer.installTargets, [
+    {
+      controlDb: { platform: 'MariaDB', server: { host: '::1', port: 3307 }, schema: 'sites' },
+      dataDb: { platform: 'MariaDB', server: { host: 'db', port: 3306 }, schema: 'sites' },
+    },
+  ]);
+});
+
 t.test('the sections beside the installer', async (t) => {
   const { pluginHost, handler, report, access, mail } = await configurationOf(SHORTEST + SECTIONS);
   t.strictSame(pluginHost, {

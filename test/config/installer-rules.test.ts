@@ -106,6 +106,16 @@ const FACTS: Record<string, readonly (readonly [changes: Record<string, unknown>
       [`${T0}.dataDb.schema: nothing, and the username, which is the default, is not a valid schema name`],
     ],
   ],
+  'on MariaDB the name must do for a schema when there is none': [
+    [{ [`${I0}.dataDb.platform`]: 'MariaDB', [`${I0}.dataDb.name`]: 'my-sites' }, []],
+    [
+      {
+        ...{ [`${I0}.dataDb.platform`]: 'mariadb', [`${I0}.dataDb.name`]: 'my-sites' },
+        ...{ [`${I0}.dataDb.username`]: 'data-user', [`${I0}.dataDb.schema`]: undefined },
+      },
+      [`${T0}.dataDb.schema: nothing, and the name, which is the default, is not a valid schema name`],
+    ],
+  ],
   'the other platform is named and refused': [
     [
       { [`${I0}.controlDb.platform`]: 'Oracle' },

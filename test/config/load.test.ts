@@ -174,7 +174,7 @@ t.test('all faults are reported at once, each with place, path, what was found a
     'F:26:71: installer.installTargets[0].controlDb.password: found a number [hidden]; allowed: text of at least 8 characters',
     `F:27:7: installer.installTargets[0].dataDb.schema: found nothing, and the username, which is the default, is not a valid schema name; allowed: ${schema}`,
     'F:27:62: installer.installTargets[0].dataDb.password: found ${env:NOPE}, and NOPE is not set; allowed: a variable that is set, or ${env:NOPE:-default}',
-    'F:27:87: installer.installTargets[0].dataDb.platform: found "Oracle", which is not supported for now; allowed: Postgres',
+    'F:27:87: installer.installTargets[0].dataDb.platform: found "Oracle", which is not supported for now; allowed: Postgres or MariaDB',
     'F:28:7: installer.installTargets[1].targetId: found nothing; allowed: an install target id: 5..32 letters, digits, - and _ (required)',
     ...['controlDb', 'dataDb'].map(
       (key) =>

@@ -218,8 +218,8 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
   },
   {
     name: 'mariadb',
-    run: stack('mariadb', 'mariadb-conformance'),
-    seconds: 60,
+    run: stack('mariadb', 'mariadb-conformance', 'mariadb-doctor'),
+    seconds: 120,
     touchedBy: [
       'engine/adapters/mariadb/',
       'engine/adapters/migrations/control-mariadb/',
@@ -227,6 +227,8 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
       'engine/ports/install-target',
       'test/conformance/control-schema',
       'test/conformance/install-target',
+      'bin/compose/mariadb',
+      'bin/compose/target',
     ],
   },
   {

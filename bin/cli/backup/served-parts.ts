@@ -94,7 +94,7 @@ export interface FoundDatabase {
 }
 
 /**
- * One for each database and role. A schema that several roles use belongs to the first.
+ * One for each PostgreSQL database and role. A schema that several roles use belongs to the first.
  * @param onlyThere leave out what has no schema yet
  */
 export async function findDatabases(
@@ -104,7 +104,8 @@ export async function findDatabases(
 ): Promise<readonly FoundDatabase[]> {
   const known = new Set<string>();
   const found: FoundDatabase[] = [];
-  for (const [first, ...others] of Map.groupBy(named, ({ same }) => same).values()) {
+  const dumped = named.filter(({ platform }) => platform === 'Postgres');
+  for (const [first, ...others] of Map.groupBy(dumped, ({ same }) => same).values()) {
     if (!first) continue;
     const options = await first.locate(signal);
     const place = `${hostPort(options)}/${options.database}`.toLowerCase();
@@ -156,6 +157,7 @@ export function keptElsewhere(configuration: Configuration, missing: FoundFolder
         ]
       : []),
     ...files,
+    ...mariaDbElsewhere(installer.installTargets),
     ...(report?.blastDb === undefined ? [] : [`BLAST databases: ${report.blastDb}; copy them, or make them again`]),
     ...(ldap ? [`the directory: ${ldap.servers.map(hostPort).join(', ')}; its administrators keep it`] : []),
     ...(brokers.length > 0
@@ -167,3 +169,16 @@ export function keptElsewhere(configuration: Configuration, missing: FoundFolder
     'files that the configuration names (certificates, keys, scripts), and the environment that it takes values from',
   ];
 }
+
+/** Databases of targets that are not dumped. */
+export const mariaDbElsewhere = (targets: Configuration['installer']['installTargets']): readonly string[] =>
+  targets.flatMap(({ targetId, controlDb, dataDb }) =>
+    Object.entries({ control: controlDb, data: dataDb }).flatMap(([what, db]) =>
+      db.kind === 'direct' && db.platform === 'MariaDB'
+        ? [
+            `the ${what} database of ${targetId}: ${db.schema} on MariaDB at ${hostPort(db.server)}; keep it with mariadb-dump ` +
+              '--single-transaction. After a restore, a full run of the reconciler brings it to the state of the object store',
+          ]
+        : [],
+    ),
+  );

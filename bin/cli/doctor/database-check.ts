@@ -1,7 +1,7 @@
 // Checks a database: connection, login, version, clock, and that the schemas exist and are up to date. Uses of one database by
 // one role share a connection.
 
-import { type Migration, migrationState } from '../../../engine/adapters/migrations/migrations.ts';
+import { type Migration, type MigrationState, migrationState } from '../../../engine/adapters/migrations/migrations.ts';
 import { type PostgresOptions, type Sql, sqlState } from '../../../engine/adapters/postgres/postgres.ts';
 import { withConnection } from '../../../engine/adapters/postgres/single-connection.ts';
 import { Failure } from '../../../engine/runtime/failure.ts';
@@ -23,7 +23,7 @@ export interface DatabaseUse {
   };
 }
 
-interface DatabaseCheckOptions {
+export interface DatabaseCheckOptions {
   /** All uses of the same database and role. */
   readonly uses: readonly [DatabaseUse, ...DatabaseUse[]];
   /** `host:port/name`, or the name under which it is looked up. */
@@ -37,7 +37,6 @@ interface DatabaseCheckOptions {
 
 /** The oldest server that supports our session settings. */
 const OLDEST = 14;
-const SKEW_MS = 5_000;
 
 export function databaseCheck(
   { uses, where, locate, lookupCn, explainLocate }: DatabaseCheckOptions,
@@ -72,15 +71,7 @@ async function lookInto(sql: Sql, uses: readonly DatabaseUse[], clock: Clock): P
     problems.push(
       fault(`PostgreSQL ${server.version} is too old`, `upgrade it to ${OLDEST} or later; 18 is the tested version`),
     );
-  // The server read its clock at an unknown time between our two readings.
-  const skewMs = Math.max(before - server.now, server.now - after, 0);
-  if (skewMs > SKEW_MS)
-    problems.push(
-      fault(
-        `its clock is ${Math.round(skewMs / 1000)} s ${server.now > after ? 'ahead of' : 'behind'} that of this machine`,
-        'synchronize both with NTP: due times, tokens and retention depend on both',
-      ),
-    );
+  problems.push(...clockProblems(server.now, before, after));
   for (const use of uses) problems.push(...(await lookAtSchema(sql, use, server)));
   return { says: `PostgreSQL ${server.version}`, problems };
 }
@@ -109,28 +100,7 @@ async function lookAtSchema(
     ];
   if (!ours) return [];
   try {
-    const { missing, changed, unknown } = await migrationState(sql, schema, ours.migrations);
-    // The other numbers mean nothing then.
-    if (changed.length > 0)
-      return [
-        fault(
-          `${what} was made by an unreleased version of this program: migrations ${changed.join(', ')} differ`,
-          'use that version, or start with an empty schema, see config/deploy/UPGRADING.md',
-        ),
-      ];
-    return [
-      ...(missing.length > 0
-        ? [fault(`${what} is not up to date: migrations ${missing.join(', ')} are missing`, ours.command)]
-        : []),
-      ...(unknown.length > 0
-        ? [
-            fault(
-              `${what} is newer than this program: it has migrations ${unknown.join(', ')}`,
-              'use the newer program',
-            ),
-          ]
-        : []),
-    ];
+    return migrationProblems(what, await migrationState(sql, schema, ours.migrations), ours.command);
   } catch (error) {
     if ((error as { readonly code?: unknown }).code !== '42501') throw error;
     return [
@@ -140,6 +110,43 @@ async function lookAtSchema(
       ),
     ];
   }
+}
+
+export function migrationProblems(
+  what: string,
+  { missing, changed, unknown }: MigrationState,
+  command: string,
+): readonly Problem[] {
+  // The other numbers mean nothing then.
+  if (changed.length > 0)
+    return [
+      fault(
+        `${what} was made by an unreleased version of this program: migrations ${changed.join(', ')} differ`,
+        'use that version, or start with an empty schema, see config/deploy/UPGRADING.md',
+      ),
+    ];
+  return [
+    ...(missing.length > 0
+      ? [fault(`${what} is not up to date: migrations ${missing.join(', ')} are missing`, command)]
+      : []),
+    ...(unknown.length > 0
+      ? [fault(`${what} is newer than this program: it has migrations ${unknown.join(', ')}`, 'use the newer program')]
+      : []),
+  ];
+}
+
+const SKEW_MS = 5_000;
+
+/** The server read its clock at an unknown time between our two readings. */
+export function clockProblems(server: number, before: number, after: number): readonly Problem[] {
+  const skewMs = Math.max(before - server, server - after, 0);
+  if (skewMs <= SKEW_MS) return [];
+  return [
+    fault(
+      `its clock is ${Math.round(skewMs / 1000)} s ${server > after ? 'ahead of' : 'behind'} that of this machine`,
+      'synchronize both with NTP: due times, tokens and retention depend on both',
+    ),
+  ];
 }
 
 /** For a database that was located but that we could not log in to. */

@@ -6,6 +6,7 @@ import {
   cacheMigrations,
   controlMigrations,
   type Migration,
+  mariaDbControlMigrations,
   reportMigrations,
 } from '../../../engine/adapters/migrations/migrations.ts';
 import type { Directory } from '../../../engine/ports/directory.ts';
@@ -13,6 +14,7 @@ import type { Clock } from '../../../engine/runtime/time.ts';
 import { type NamedDatabase, namedDatabases } from '../../compose/named-databases.ts';
 import type { Check } from './check.ts';
 import { type DatabaseUse, databaseCheck } from './database-check.ts';
+import { mariaDbCheck } from './mariadb-check.ts';
 
 interface DatabaseChecksParts {
   readonly directory: Directory | undefined;
@@ -32,18 +34,20 @@ export async function databaseChecks(
     access: await accessMigrations(),
     control: await controlMigrations(),
   };
-  const use = ({ name, key, schema, kind, target }: NamedDatabase): DatabaseUse => {
+  const onMariaDb = await mariaDbControlMigrations();
+  const use = ({ name, key, schema, kind, target, platform }: NamedDatabase): DatabaseUse => {
     if (kind === 'data') return { name, key, schema };
     const command = target
       ? `longshore migrate-target ${target} --config ${file}`
       : `longshore migrate --config ${file} (serve also does this at startup)`;
-    return { name, key, schema, ours: { migrations: migrations[kind], command } };
+    return { name, key, schema, ours: { migrations: platform === 'MariaDB' ? onMariaDb : migrations[kind], command } };
   };
   const named = namedDatabases(configuration, directory);
   return [...Map.groupBy(named, ({ same }) => same).values()].flatMap(([first, ...others]) => {
     if (!first) return [];
     const uses = [use(first), ...others.map(use)] as const;
-    const { where, locate, lookupCn } = first;
-    return [databaseCheck({ uses, where, locate, lookupCn, explainLocate: explainEntry }, clock)];
+    const { where, locate, lookupCn, platform } = first;
+    const check = platform === 'MariaDB' ? mariaDbCheck : databaseCheck;
+    return [check({ uses, where, locate, lookupCn, explainLocate: explainEntry }, clock)];
   });
 }

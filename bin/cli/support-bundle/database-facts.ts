@@ -1,11 +1,14 @@
 // Facts about the databases that a configuration names: version, size, tables, migrations, sessions. Reads only catalogs.
 
 import type { Configuration } from '../../../config/configuration.ts';
+import { withMariaDb } from '../../../engine/adapters/mariadb/mariadb.ts';
+import { mariaDbMigrationState } from '../../../engine/adapters/mariadb/mariadb-migrations.ts';
 import {
   accessMigrations,
   cacheMigrations,
   controlMigrations,
   type Migration,
+  mariaDbControlMigrations,
   migrationState,
   reportMigrations,
 } from '../../../engine/adapters/migrations/migrations.ts';
@@ -14,11 +17,19 @@ import { withConnection } from '../../../engine/adapters/postgres/single-connect
 import { Failure, messageOf } from '../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
 import { accessConnection } from '../../compose/access-database.ts';
-import { cacheConnection, openDirectory, reportConnection, targetConnection } from '../../compose/databases.ts';
+import {
+  cacheConnection,
+  openDirectory,
+  reportConnection,
+  type TargetConnection,
+  targetConnection,
+} from '../../compose/databases.ts';
+
+type Located = PostgresOptions & Partial<Pick<TargetConnection, 'platform'>>;
 
 interface Wanted {
   readonly name: string;
-  readonly locate: (signal: AbortSignal) => Promise<PostgresOptions>;
+  readonly locate: (signal: AbortSignal) => Promise<Located>;
   readonly migrations: readonly Migration[] | undefined;
 }
 
@@ -43,7 +54,10 @@ export async function databaseFacts(
   for (const { name, locate, migrations } of await wantedOf(configuration)) {
     try {
       const options = await locate(signal);
-      facts[name] = await withConnection(options, (sql) => read(sql, options.schema, migrations), signal);
+      facts[name] =
+        options.platform === 'MariaDB'
+          ? await withMariaDb(options, (sql) => readMariaDb(sql, options.schema, migrations !== undefined), signal)
+          : await withConnection(options, (sql) => read(sql, options.schema, migrations), signal);
     } catch (error) {
       signal.throwIfAborted();
       // Only messages of our own failures: others may contain what the server was sent.
@@ -62,6 +76,19 @@ async function read(sql: Sql, schema: string, migrations: readonly Migration[] |
     tables,
     ...(migrations && { migrations: await migrationState(sql, schema, migrations) }),
   };
+}
+
+async function readMariaDb(sql: Sql, schema: string, isOurs: boolean): Promise<object> {
+  const [server] = await sql.query(`select version() as version, @@max_connections as maxConnections,
+    @@read_only as readOnly, @@binlog_format as binlogFormat, @@max_allowed_packet as maxAllowedPacket,
+    (select count(*) from information_schema.processlist) as ownSessions`);
+  const tables = await sql.query(
+    `select table_name as \`table\`, table_rows as estimatedRows, data_length + index_length as bytes
+     from information_schema.tables where table_schema = ? and table_type = 'BASE TABLE' order by bytes desc limit ?`,
+    [schema, MOST_TABLES],
+  );
+  const migrations = isOurs && (await mariaDbMigrationState(sql, schema, await mariaDbControlMigrations()));
+  return { ...server, schema, tables, ...(migrations && { migrations }) };
 }
 
 async function wantedOf({ installer, report, access }: Configuration): Promise<readonly Wanted[]> {

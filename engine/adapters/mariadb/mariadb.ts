@@ -39,6 +39,8 @@ const SESSION = [
 ];
 
 export class MariaDb implements Sql, AsyncDisposable {
+  /** Each statement commits alone: the server itself writes the commits of several connections to the disk together. */
+  readonly grouped: Sql = this;
   readonly #pool: Pool;
   readonly #where: string;
   readonly #clock: Clock;

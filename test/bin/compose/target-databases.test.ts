@@ -1,5 +1,5 @@
 import t from 'tap';
-import { openTargetDatabases } from '../../../bin/compose/target-databases.ts';
+import { openTargets } from '../../../bin/compose/target-databases.ts';
 import type { DatabaseConnection, InstallTargetConfiguration } from '../../../config/configuration.ts';
 import type { TargetId } from '../../../engine/model/ids.ts';
 import { silentLogger } from '../../../engine/runtime/log.ts';
@@ -36,7 +36,7 @@ const target = (id: string, controlDb: DatabaseConnection): InstallTargetConfigu
 t.test('targets on the same server, database and user share their connections', async (t) => {
   await using scope = new Scope({ clock: systemClock, log: silentLogger() });
   const directory = { find: () => Promise.reject(new Error('not asked')), probe: async () => undefined };
-  const databases = openTargetDatabases(
+  const targets = await openTargets(
     [
       target('OneDB', named('a')),
       target('OtherSchema', named('a', { schema: 'other' })),
@@ -45,12 +45,13 @@ t.test('targets on the same server, database and user share their connections', 
       target('LookedUp', lookedUp('genes')),
       target('SameEntry', lookedUp('genes')),
       target('OtherEntry', lookedUp('tables')),
+      target('MariaDB', named('a', { platform: 'MariaDB' })),
     ],
     { directory, shared: { poolSize: 20, idleTimeoutMs: 1_000 }, clock: systemClock, log: silentLogger() },
     scope,
   );
-  const of = (id: string) => databases.get(id as TargetId);
+  const of = (id: string) => targets.get(id as TargetId)?.database;
   t.equal(of('OneDB'), of('OtherSchema'));
   t.equal(of('LookedUp'), of('SameEntry'));
-  t.equal(new Set(databases.values()).size, 5);
+  t.equal(new Set([...targets.values()].map(({ database }) => database)).size, 6);
 });

@@ -11,6 +11,13 @@ import {
 import type { Configuration } from '../../../../config/configuration.ts';
 
 const plugin = (host: string, installRoot: string) => ({ server: { host, port: 8081 }, installRoot });
+const database = (platform: 'Postgres' | 'MariaDB') => ({
+  kind: 'direct',
+  platform,
+  schema: 'control',
+  server: { host: 'sites.example', port: 3306 },
+});
+const [postgres, mariaDb] = [database('Postgres'), database('MariaDB')];
 
 /** What the functions read of a configuration. */
 const configuration = (installer: object, others: object = {}): Configuration =>
@@ -19,7 +26,10 @@ const configuration = (installer: object, others: object = {}): Configuration =>
       objectStore: { driver: 'directory', path: '/data/store' },
       siteBuild: 'build-68',
       plugins: { genes: plugin('localhost', '/data/site'), rnaseq: plugin('localhost', '/data/site') },
-      installTargets: [{ targetId: 'AlphaDB' }, { targetId: 'BetaDB', datasetFileRoot: 'beta/files' }],
+      installTargets: [
+        { targetId: 'AlphaDB', controlDb: postgres, dataDb: postgres },
+        { targetId: 'BetaDB', datasetFileRoot: 'beta/files', controlDb: mariaDb, dataDb: { kind: 'lookup' } },
+      ],
       logBroker: { driver: 'postgres' },
       queueBroker: { driver: 'postgres' },
       ...installer,
@@ -93,10 +103,17 @@ t.test('what somebody else keeps is named, with what to do', async (t) => {
     kept[1],
     /^files of plugin genes: \/far\/site\/build-68 on the machine of plugins\.example:8081; copy it there/,
   );
+  t.strictSame(
+    kept.filter((line) => line.includes('database of')).map((line) => line.split(';')[0]),
+    ['the control database of BetaDB: control on MariaDB at sites.example:3306'],
+  );
   t.match(
     kept.join('\n'),
     /BLAST databases: \/srv\/blast.*\nthe directory: ldap\.example:636.*\nmessages of kafka and rabbitmq/,
   );
   t.notMatch(kept.join('\n'), /near|searches/, 'what is of this machine and was never made');
-  t.match(keptElsewhere(configuration({}), []), [/^roles of the databases/, /^files that the configuration names/]);
+  t.match(keptElsewhere(configuration({ installTargets: [] }), []), [
+    /^roles of the databases/,
+    /^files that the configuration names/,
+  ]);
 });
