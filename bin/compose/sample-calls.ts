@@ -8,8 +8,8 @@
 import { closeSync, constants, opendirSync, openSync, statSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
-import type { SampleDatabase } from '../../config/samples/installed-dataset.ts';
 import { CALLS, CANCELLED, OWN_PROCESS, TAKEN } from '../../config/samples/launchers.ts';
+import type { SampleDatabase } from '../../config/samples/row-statements.ts';
 import { runSample, type SampleScript } from '../../config/samples/run-sample.ts';
 import { processFacts } from '../../engine/adapters/scripts/process-facts.ts';
 import { aborted, codeOf } from '../../engine/runtime/failure.ts';
@@ -144,6 +144,7 @@ function tell(reply: number, line: string): void {
 
 /** Does not wait for a statement after an abort. The signal is checked before each commit, so nothing is changed afterwards. */
 const abortable = (database: SampleDatabase, signal: AbortSignal): SampleDatabase => ({
+  platform: database.platform,
   query: (text, values) => unlessAborted(database.query(text, values), signal),
   transaction: (work, until) => unlessAborted(database.transaction(work, until), signal),
 });

@@ -1,16 +1,28 @@
 // The data DBs that sample scripts connect to, named by the variables of the plugin protocol.
 
+import type { SampleDatabase } from '../../config/samples/row-statements.ts';
+import type { MariaDb } from '../../engine/adapters/mariadb/mariadb.ts';
 import type { Postgres, PostgresOptions } from '../../engine/adapters/postgres/postgres.ts';
 import { Failure } from '../../engine/runtime/failure.ts';
+import type { Logger } from '../../engine/runtime/log.ts';
 
 const IDLE_MS = 10_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
+type Platform = SampleDatabase['platform'];
+type Pool = SampleDatabase & AsyncDisposable;
+
+/** By `DB_PLATFORM`, in any case. */
+const PLATFORMS: Readonly<Record<string, Platform>> = {
+  postgres: 'Postgres',
+  postgresql: 'Postgres',
+  mariadb: 'MariaDB',
+};
 
 /** One pool for each set of variables. A connection of a pool serves one script at a time, and is closed when it is idle. */
 export class SampleDatabases implements AsyncDisposable {
   readonly #poolSize: number;
-  readonly #pools = new Map<string, Promise<Postgres>>();
+  readonly #pools = new Map<string, Promise<Pool>>();
 
   /** @param poolSize most connections of a pool: at least the number of scripts that run at the same time */
   constructor(poolSize: number) {
@@ -21,7 +33,7 @@ export class SampleDatabases implements AsyncDisposable {
     return this.#pools.size;
   }
 
-  async of(env: Environment): Promise<Postgres> {
+  async of(env: Environment): Promise<SampleDatabase> {
     const options = optionsOf(env, this.#poolSize);
     const key = JSON.stringify(options);
     const pool = this.#pools.get(key) ?? open(options);
@@ -35,21 +47,25 @@ export class SampleDatabases implements AsyncDisposable {
   }
 }
 
-function optionsOf(env: Environment, poolSize: number): PostgresOptions {
+function optionsOf(env: Environment, poolSize: number): PostgresOptions & { readonly platform: Platform } {
   const value = (name: string): string => {
     const text = env[name];
     if (text === undefined || text === '') throw new Failure('defect', `${name} is not set`);
     return text;
   };
-  if (value('DB_PLATFORM').toLowerCase() !== 'postgres')
-    throw new Failure('defect', `DB_PLATFORM '${env.DB_PLATFORM}': the sample plugins need Postgres`);
+  const platform = PLATFORMS[value('DB_PLATFORM').toLowerCase()];
+  if (!platform)
+    throw new Failure('defect', `DB_PLATFORM '${env.DB_PLATFORM}': the sample plugins need Postgres or MariaDB`);
+  const schema = env.DB_SCHEMA || value(platform === 'MariaDB' ? 'DB_NAME' : 'DB_USER');
   return {
+    platform,
     host: value('DB_HOST'),
     port: Number(value('DB_PORT')),
     user: value('DB_USER'),
     password: value('DB_PASS'),
-    database: value('DB_NAME'),
-    schema: env.DB_SCHEMA || value('DB_USER'),
+    // On MariaDB, names without a schema are those of the connection's database.
+    database: platform === 'MariaDB' ? schema : value('DB_NAME'),
+    schema,
     poolSize,
     idleTimeoutMs: IDLE_MS,
     applicationName: 'longshore-sample',
@@ -57,10 +73,26 @@ function optionsOf(env: Environment, poolSize: number): PostgresOptions {
 }
 
 /** The driver is loaded on demand: most scripts need none. */
-async function open(options: PostgresOptions): Promise<Postgres> {
-  const [driver, { silentLogger }] = await Promise.all([
-    import('../../engine/adapters/postgres/postgres.ts'),
-    import('../../engine/runtime/log.ts'),
+async function open({ platform, ...options }: ReturnType<typeof optionsOf>): Promise<Pool> {
+  const { silentLogger } = await import('../../engine/runtime/log.ts');
+  const db = platform === 'MariaDB' ? await mariaDb(options, silentLogger()) : await postgres(options, silentLogger());
+  return {
+    platform,
+    query: (text, values) => db.query(text, values),
+    transaction: (work, signal) => db.transaction(work, signal),
+    [Symbol.asyncDispose]: () => db[Symbol.asyncDispose](),
+  };
+}
+
+async function postgres(options: PostgresOptions, log: Logger): Promise<Postgres> {
+  const driver = await import('../../engine/adapters/postgres/postgres.ts');
+  return new driver.Postgres(options, log);
+}
+
+async function mariaDb(options: PostgresOptions, log: Logger): Promise<MariaDb> {
+  const [driver, { systemClock }] = await Promise.all([
+    import('../../engine/adapters/mariadb/mariadb.ts'),
+    import('../../engine/runtime/time.ts'),
   ]);
-  return new driver.Postgres(options, silentLogger());
+  return new driver.MariaDb(options, systemClock, log);
 }

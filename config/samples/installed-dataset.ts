@@ -6,33 +6,13 @@ import { chmodSync, copyFileSync, mkdirSync, opendirSync, readdirSync } from 'no
 import { dirname, join } from 'node:path';
 import { parseMetadata } from '../../engine/model/metadata.ts';
 import { codeOf } from '../../engine/runtime/failure.ts';
+import { type Row, type RowTable, type SampleDatabase, statementsOf } from './row-statements.ts';
 import { LIMITS, Refusal, type SampleIo, type SamplePlugin, shown, tooMany } from './sample.ts';
 import { ownText } from './text-lines.ts';
 
-interface SampleSql {
-  query<Row extends object = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<Row[]>;
-}
-
-export interface SampleDatabase extends SampleSql {
-  transaction<Result>(work: (sql: SampleSql) => Promise<Result>, signal: AbortSignal): Promise<Result>;
-}
-
-/** A table whose first column is `dataset_id`. Names are constants in the samples, never input. */
-export interface RowTable {
-  readonly name: string;
-  readonly columns: readonly { readonly name: string; readonly type: 'text' | 'integer' | 'float8' | 'jsonb' }[];
-  /** The primary key is `dataset_id` and these columns. */
-  readonly key: readonly string[];
-}
-
-type Value = string | number;
-
 const BATCH_ROWS = 2_000;
 const BATCH_BYTES = 1024 * 1024;
-/** An arbitrary number, the same for all samples, so that two scripts do not create one table at the same time. */
-const CREATE_LOCK = 7_305_002;
-
-type Rows = AsyncIterable<readonly Value[]> | Iterable<readonly Value[]>;
+type Rows = AsyncIterable<Row> | Iterable<Row>;
 
 /**
  * The scripts that install a dataset as its files and the rows of one table, and remove it.
@@ -63,62 +43,33 @@ async function replaceRows(
   rows: Rows,
   signal: AbortSignal,
 ): Promise<number> {
-  await ensureTable(db, table, signal);
-  return db.transaction(async (sql) => {
-    // Serializes two loads of one dataset; otherwise both would delete first, and then collide.
-    await sql.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${table.name}/${dataset}`]);
-    await sql.query(`delete from ${table.name} where dataset_id = $1`, [dataset]);
-    let total = 0;
-    for await (const batch of batches(rows)) {
-      signal.throwIfAborted();
-      await insert(sql, table, dataset, batch);
-      total += batch.length;
-    }
-    return total;
+  const statements = statementsOf(db);
+  if (!(await statements.exists(db, table))) await statements.create(db, table, signal);
+  return db.transaction((sql) => {
+    const replace = async (): Promise<number> => {
+      await statements.remove(sql, table, dataset);
+      let total = 0;
+      for await (const batch of batches(rows)) {
+        signal.throwIfAborted();
+        await statements.insert(sql, table, dataset, batch);
+        total += batch.length;
+      }
+      return total;
+    };
+    // Two loads of one dataset would otherwise both delete first, and then collide.
+    return statements.alone(sql, table, dataset, replace);
   }, signal);
 }
 
 /** Removes all rows of the dataset. Does nothing if the table does not exist. */
 async function removeRows(db: SampleDatabase, table: RowTable, dataset: string, signal: AbortSignal): Promise<void> {
-  if (!(await tableExists(db, table))) return;
-  await db.transaction((sql) => sql.query(`delete from ${table.name} where dataset_id = $1`, [dataset]), signal);
+  const statements = statementsOf(db);
+  if (!(await statements.exists(db, table))) return;
+  await db.transaction((sql) => statements.remove(sql, table, dataset), signal);
 }
 
-async function ensureTable(db: SampleDatabase, table: RowTable, signal: AbortSignal): Promise<void> {
-  if (await tableExists(db, table)) return;
-  const columns = table.columns.map((column) => `${column.name} ${column.type} not null`);
-  await db.transaction(async (sql) => {
-    // `if not exists` alone fails when two sessions create the table at the same moment.
-    await sql.query('select pg_advisory_xact_lock($1)', [CREATE_LOCK]);
-    await sql.query(
-      `create table if not exists ${table.name} (dataset_id text not null, ${columns.join(', ')},
-       primary key (${['dataset_id', ...table.key].join(', ')}))`,
-    );
-  }, signal);
-}
-
-async function tableExists(sql: SampleSql, table: RowTable): Promise<boolean> {
-  const [row] = await sql.query<{ found: boolean }>('select to_regclass($1) is not null as found', [table.name]);
-  return row?.found === true;
-}
-
-async function insert(
-  sql: SampleSql,
-  table: RowTable,
-  dataset: string,
-  batch: readonly (readonly Value[])[],
-): Promise<void> {
-  const names = table.columns.map((column) => column.name);
-  const arrays = table.columns.map((column, i) => `$${i + 2}::${column.type}[]`);
-  await sql.query(
-    `insert into ${table.name} (dataset_id, ${names.join(', ')})
-     select $1, rows.* from unnest(${arrays.join(', ')}) as rows`,
-    [dataset, ...table.columns.map((_, i) => batch.map((row) => row[i]))],
-  );
-}
-
-async function* batches(rows: Rows): AsyncGenerator<readonly (readonly Value[])[]> {
-  let batch: (readonly Value[])[] = [];
+async function* batches(rows: Rows): AsyncGenerator<readonly Row[]> {
+  let batch: Row[] = [];
   let bytes = 0;
   for await (const row of rows) {
     batch.push(row);

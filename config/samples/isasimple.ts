@@ -5,8 +5,9 @@ import { extname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { csvLine, delimitedRows, ownRows } from './delimited.ts';
-import { installing, type RowTable, soleFile } from './installed-dataset.ts';
+import { installing, soleFile } from './installed-dataset.ts';
 import type { DelimitedRow } from './row-parser.ts';
+import type { RowTable } from './row-statements.ts';
 import { Faults, LIMITS, Refusal, type SamplePlugin, shown, shownShort, tooMany } from './sample.ts';
 import { sayConverted } from './text-encoding.ts';
 

@@ -5,8 +5,9 @@
 import { open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { delimitedRows, tabRows } from './delimited.ts';
-import { exportFiles, installing, listFiles, type RowTable } from './installed-dataset.ts';
+import { exportFiles, installing, listFiles } from './installed-dataset.ts';
 import type { DelimitedRow } from './row-parser.ts';
+import type { RowTable } from './row-statements.ts';
 import {
   bytesOf,
   Faults,

@@ -2,7 +2,7 @@
 // their owner (exit 99), or fails (any other code). Also what all samples share: faults, limits, positions in a text.
 
 import { Failure } from '../../engine/runtime/failure.ts';
-import type { SampleDatabase } from './installed-dataset.ts';
+import type { SampleDatabase } from './row-statements.ts';
 
 /** What a script is given. */
 export interface SampleIo {

@@ -76,6 +76,18 @@ export const EXISTING_SITES: readonly PromiseRow[] = [
     ],
   },
   {
+    id: 'targets-on-mariadb',
+    promise: 'A site on MariaDB reads the same rows as one on PostgreSQL, at each step of the life of a dataset.',
+    heldBy: [
+      { file: 'test/stack/mixed-targets.test.ts', test: 'after each step of its life, both sites have the same rows' },
+      { file: 'test/conformance/control-schema.ts', test: 'writes every part of the metadata in its order' },
+      {
+        file: 'test/conformance/site-grants.ts',
+        test: 'a dataset is shown while a grant is in force, and the dataset is not private',
+      },
+    ],
+  },
+  {
     id: 'ids-of-others',
     promise: 'Ids that another installer gave stay, dots included, and such a dataset can be opened and installed.',
     heldBy: [

@@ -218,7 +218,7 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
   },
   {
     name: 'mariadb',
-    run: stack('mariadb', 'mariadb-conformance', 'mariadb-doctor'),
+    run: stack('mariadb', 'mariadb-conformance', 'mariadb-doctor', 'mariadb-samples', 'mixed-targets'),
     seconds: 120,
     touchedBy: [
       'engine/adapters/mariadb/',
@@ -229,6 +229,7 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
       'test/conformance/install-target',
       'bin/compose/mariadb',
       'bin/compose/target',
+      'config/samples/row',
     ],
   },
   {

@@ -151,22 +151,22 @@ async function siteState(places: Places, site: Site, dataset: string, table: str
   const shown = await places.queryTarget<{ user_id: string }>(
     site,
     'controlDb',
-    'select user_id::text from available_user_datasets where dataset_id = $1 and project_id = $2 order by 1',
+    'select user_id from available_user_datasets where dataset_id = $1 and project_id = $2',
     [dataset, site],
   );
-  const [data] = await places.queryTarget<{ rows: string }>(
+  const [data] = await places.queryTarget<{ found: string }>(
     site,
     'dataDb',
-    `select count(*) as rows from ${pg.escapeIdentifier(table)} where dataset_id = $1`,
+    `select count(*) as found from ${pg.escapeIdentifier(table)} where dataset_id = $1`,
     [dataset],
   );
   return {
     status: control?.status,
     deletedStatus: control?.deleted,
     accessibility: control?.accessibility,
-    rows: Number(data?.rows),
+    rows: Number(data?.found),
     files: await places.filesOf(site, dataset),
-    shownTo: shown.map((row) => row.user_id),
+    shownTo: shown.map((row) => row.user_id).sort(),
   };
 }
 

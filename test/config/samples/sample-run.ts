@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
+import type { SampleDatabase } from '../../../config/samples/row-statements.ts';
 import { runSample, type ScriptKind } from '../../../config/samples/run-sample.ts';
 import type { SampleName } from '../../../config/samples/samples.ts';
 import { Postgres } from '../../../engine/adapters/postgres/postgres.ts';
@@ -47,7 +48,12 @@ export async function sampleDatabase(t: Test): Promise<Postgres> {
   return db;
 }
 
-export async function sampleRun(t: Test, name: SampleName, db: Postgres): Promise<SampleRun> {
+export async function sampleRun(
+  t: Test,
+  name: SampleName,
+  db: Pick<SampleDatabase, 'query' | 'transaction'>,
+  platform: SampleDatabase['platform'] = 'Postgres',
+): Promise<SampleRun> {
   const dir = await mkdtemp(join(tmpdir(), 'longshore-sample-'));
   t.teardown(() => rm(dir, { recursive: true, force: true }));
   const place = (part: string): string => join(dir, part);
@@ -67,7 +73,11 @@ export async function sampleRun(t: Test, name: SampleName, db: Postgres): Promis
       dataFiles: place('site'),
       say: (line) => said.push(line),
       log: (line) => t.comment(line),
-      database: async () => db,
+      database: async () => ({
+        platform,
+        query: (text, values) => db.query(text, values),
+        transaction: (work, signal) => db.transaction(work, signal),
+      }),
       signal: new AbortController().signal,
     });
     return { exit, said };

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { SampleDatabase } from '../../../config/samples/installed-dataset.ts';
+import type { SampleDatabase } from '../../../config/samples/row-statements.ts';
 import { runSample, SCRIPT_EXIT } from '../../../config/samples/run-sample.ts';
 import { SAMPLES, type SampleName } from '../../../config/samples/samples.ts';
 
@@ -9,6 +9,7 @@ async function* nothing(): AsyncGenerator<string> {}
 async function uninstall(name: SampleName, failing: number): Promise<{ exit: number; transactions: number }> {
   let transactions = 0;
   const database: SampleDatabase = {
+    platform: 'Postgres',
     query: async () => [{ found: true }] as never,
     async transaction(work) {
       if (transactions++ === failing) throw new Error('connection lost');
