@@ -15,15 +15,17 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|::1)$/;
  */
 export function warningsOf(schema: SchemaNode, asWritten: unknown, complete: unknown): readonly string[] {
   const root = new Cursor(complete);
+  const kafka = root.at('installer', 'logBroker');
   return [
     ...walk(schema, asWritten, []),
     ...authentication(root),
     ...openDoors(root),
     ...unknownHandlerKeys(schema, root.at('handler')),
-    ...openLogin(root.at('installer', 'ldap')),
+    ...openLogin(root.at('installer', 'ldap'), 'bindPassword'),
+    ...(kafka.at('sasl', 'mechanism').text === 'PLAIN' ? openLogin(kafka, 'sasl.password') : []),
     ...sizes(new Cursor(asWritten), root),
     ...(root.at('access').present && !root.at('mail').present ? [MAILS_WAIT] : []),
-    ...(root.at('installer', 'logBroker', 'consumers', 'autoOffsetReset').text === 'none'
+    ...(kafka.at('consumers', 'autoOffsetReset').text === 'none'
       ? ['installer.logBroker.consumers.autoOffsetReset: none is taken as earliest, so that no event is skipped']
       : []),
   ];
@@ -71,19 +73,21 @@ function openDoors(root: Cursor): readonly string[] {
   });
 }
 
-/** A simple bind sends the password as it is. */
-function openLogin(ldap: Cursor): readonly string[] {
-  if (!ldap.at('bindPassword').present || ldap.at('tls').value === true) return [];
-  const { value } = ldap.at('servers');
+/** A simple bind of LDAP, and PLAIN of Kafka, send the password as it is. */
+function openLogin(section: Cursor, password: string): readonly string[] {
+  const path = password.split('.');
+  if (!section.at(...path).present || section.at('tls').value === true) return [];
+  const { value } = section.at('servers');
   const servers =
     typeof value === 'string'
       ? parseAddressCsv(value)
-      : ldap
+      : section
           .at('servers')
           .items()
           .map(({ value }) => hostOf(value));
   if (servers?.every((server) => LOOPBACK.test(server?.host ?? ''))) return [];
-  return ['installer.ldap.bindPassword is sent unencrypted: set installer.ldap.tls'];
+  const at = displayPath(section.path);
+  return [`${at}.${password} is sent unencrypted: set ${at}.tls`];
 }
 
 const hostOf = (server: unknown): { readonly host: string } | undefined =>

@@ -50,13 +50,14 @@ export async function openEventLog(installer: LogSections, parts: EventLogParts,
 
 /** Exported for its test. */
 export function kafkaSettings(section: Kafka, producerId: string): KafkaSettings {
-  const { servers, consumers, producers } = section;
+  const { servers, sasl, consumers, producers } = section;
   return {
     servers,
     consumers,
     producers,
     producerId,
     ...tls(section),
+    ...(sasl && { sasl }),
   };
 }
 

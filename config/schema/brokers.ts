@@ -27,6 +27,7 @@ const KAFKA_PORT = 9092;
 const NO_KNOB = { 'x-ignored': 'the Kafka client has no such setting' };
 const NO_BUFFER = { 'x-ignored': 'the Kafka client leaves socket buffers to the operating system' };
 const NO_BATCHING = { 'x-ignored': 'the Kafka client sends each publish at once' };
+const SASL = ['SCRAM-SHA-512', 'SCRAM-SHA-256', 'PLAIN'] as const;
 const POSITIVE = { positive: true } as const;
 
 const consumers = filled('How lanes read their channels.', {
@@ -83,11 +84,20 @@ const producers = filled('How events are published.', {
   retryBackoffTime: duration('First wait before a request is retried.', '100ms'),
 });
 
+const sasl = section('Account to log in with. Without it, the listener decides who we are.', {
+  mechanism: choice('How the account proves itself. With PLAIN the password is sent as it is: use `tls`.', SASL, {
+    default: 'SCRAM-SHA-512',
+  }),
+  username: text('User.', { minLength: 1 }),
+  password: secret('Password of the user.', 1),
+});
+
 const kafka = section('Kafka.', {
   driver: driver('kafka', { isDefault: true }),
   servers: addressList('Bootstrap servers.', KAFKA_PORT),
   tls: flag('Encrypt connections with TLS.', false),
   tlsOptions,
+  sasl: optional(sasl),
   consumers,
   producers,
 });

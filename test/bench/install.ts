@@ -1,6 +1,7 @@
-// Installs what the benchmark measures against: packages of its own folder, and Debian packages, as root.
+// Installs what the benchmark measures against: packages of its own folder, Debian packages, as root, and Apache Kafka.
 //   node test/bench/install.ts [--packages]     only the former
 
+import { installKafka } from '../stack/kafka-jars.ts';
 import { installMissing } from '../support/debian-packages.ts';
 import { installFolder } from '../support/npm-folder.ts';
 
@@ -14,9 +15,8 @@ const DEBIAN: Readonly<Record<string, string>> = {
   '/usr/bin/7zz': '7zip',
   '/usr/sbin/nginx': 'nginx',
   '/usr/bin/strace': 'strace',
-  '/usr/bin/gcc': 'gcc',
-  '/usr/include/stdlib.h': 'libc6-dev',
-  '/usr/include/librdkafka/rdkafka_mock.h': 'librdkafka-dev',
+  '/usr/bin/mvn': 'maven',
+  '/usr/bin/java': 'default-jre-headless',
   '/usr/bin/blast_formatter': 'ncbi-blast+',
   '/usr/bin/radosgw': 'radosgw',
   '/usr/bin/radosgw-admin': 'radosgw',
@@ -30,4 +30,7 @@ const DEBIAN: Readonly<Record<string, string>> = {
 };
 
 installFolder(import.meta.dirname);
-if (!process.argv.includes('--packages')) installMissing(DEBIAN);
+if (!process.argv.includes('--packages')) {
+  installMissing(DEBIAN);
+  installKafka();
+}

@@ -1,6 +1,6 @@
 // P11: what it costs to share the work of one installation among several processes of `longshore serve`: their processor time
-// for a dataset on two targets. PostgreSQL syncs to disk; Kafka (librdkafka's mock), RabbitMQ, radosgw, the directory and the
-// plugin, which only writes rows, are not counted. With four cores or more, the rate counts too.
+// for a dataset on two targets. PostgreSQL syncs to disk; Kafka, RabbitMQ, radosgw, the directory and the plugin, which only
+// writes rows, are not counted. With four cores or more, the rate counts too.
 
 import { rm } from 'node:fs/promises';
 import { cpus } from 'node:os';

@@ -1,6 +1,6 @@
-// W2: 200,000 events of 300 bytes in 16 partitions from a Kafka broker (librdkafka's mock) into a mailbox: parsed, judged and
-// turned into requests for jobs, as the product's event intake does. The peers read the same topic with kafkajs and parse.
-// Timed from the first message handed over to the last, so that joining the group, which waits, counts for nobody.
+// W2: 200,000 events of 300 bytes in 16 partitions from a broker of Apache Kafka into a mailbox: parsed, judged and turned into
+// requests for jobs, as the product's event intake does. The peers read the same topic with kafkajs and parse. Timed from the
+// first message handed over to the last, so that joining the group, which waits, counts for nobody.
 
 import { type Consumer, Kafka, logLevel, Partitioners } from 'kafkajs';
 import type { LaneChannels } from '../../actors/events/event-router.ts';

@@ -149,6 +149,8 @@ const LENGTHS: Record<string, Bounds> = {
   'installer.ldap.baseDn': [1, OPEN],
   'installer.ldap.bindDn': [3, OPEN],
   'installer.ldap.bindPassword': [1, OPEN],
+  'installer.logBroker.sasl.username': [1, OPEN],
+  'installer.logBroker.sasl.password': [1, OPEN],
   'installer.installTargets.*.controlDb.name': [1, OPEN],
   'installer.installTargets.*.dataDb.name': [1, OPEN],
   'installer.plugins.*.token': [16, OPEN],
@@ -191,6 +193,9 @@ const full: Document = {
   pluginHost: {},
 };
 Object.assign((full.installer as { ldap: Document }).ldap, { bindDn: 'cn=reader', bindPassword: 'password' });
+Object.assign((full.installer as { logBroker: Document }).logBroker, {
+  sasl: { username: 'longshore', password: 'p' },
+});
 const [alpha, beta] = (contract.installer as { installTargets: Document[] }).installTargets;
 if (alpha && beta) beta.dataDb = structuredClone(beta.controlDb);
 const check = compileCheck(ROOT_SCHEMA);

@@ -52,6 +52,15 @@ t.test(
   },
 );
 
+t.test('so is a password that Kafka gets as it is', async (t) => {
+  const login = (mechanism: string, server = 'kafka', tls = false) =>
+    warningsWith({
+      'installer.logBroker': { servers: [server], tls, sasl: { mechanism, username: 'a', password: 'b' } },
+    });
+  t.same(login('PLAIN'), ['installer.logBroker.sasl.password is sent unencrypted: set installer.logBroker.tls']);
+  t.same([login('PLAIN', 'kafka', true), login('PLAIN', 'localhost'), login('SCRAM-SHA-512')], [[], [], []]);
+});
+
 t.test('each setting without effect is named when it is changed', async (t) => {
   for (const [path, value] of Object.entries(IGNORED)) {
     const warnings = warningsWith({ [path]: value });

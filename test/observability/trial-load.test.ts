@@ -79,7 +79,7 @@ t.test('LongshoreWorkersBusy', async (t) => {
 const PARTITIONS = 4;
 const TOPIC = 'import-triggers';
 
-/** Events of a few datasets, as other processes publish them; the mock cluster keeps 5,000 messages of a partition. */
+/** Events of a few datasets, as other processes publish them. */
 async function publish(t: Test, cluster: KafkaCluster, perPartition: number): Promise<void> {
   const kafka = new Kafka({ brokers: cluster.addresses.split(','), logLevel: 0 });
   const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });

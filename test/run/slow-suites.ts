@@ -206,8 +206,8 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
   },
   {
     name: 'kafka',
-    run: stack('kafka', 'kafka-client', 'kafka-conformance', 'kafka-readers'),
-    seconds: 49,
+    run: stack('kafka', 'kafka-client', 'kafka-cluster', 'kafka-commits', 'kafka-conformance', 'kafka-readers'),
+    seconds: 90,
     touchedBy: ['engine/adapters/kafka/', 'engine/ports/event-log', 'test/conformance/event-log'],
   },
   {

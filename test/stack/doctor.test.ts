@@ -1,6 +1,7 @@
 // What `doctor` finds on the real servers: as configured, and each thing that is commonly wrong there. It leaves them as
 // they were.
 
+import { readFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +18,7 @@ import { LdapDirectory } from '../../engine/adapters/ldap/ldap-directory.ts';
 import type { RabbitOptions } from '../../engine/adapters/rabbit/rabbit-session.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { KafkaCluster } from './kafka.ts';
+import { forbid, THE_CLUSTER } from './kafka-permissions.ts';
 import { kafkaSettings } from './kafka-settings.ts';
 import { startRabbitMq } from './rabbitmq.ts';
 import { startRadosgw } from './radosgw.ts';
@@ -163,19 +165,52 @@ t.test(
   },
 );
 
-t.test('Kafka: topics that are there, and topics that are not and cannot be made by us', async (t) => {
-  const cluster = await KafkaCluster.start(t, { topics: { 'import-triggers': 3, 'install-triggers': 2 } });
-  const settings = kafkaSettings(cluster);
-  t.match(await look(kafkaCheck(settings, ['import-triggers', 'install-triggers'])), {
+t.test('Kafka: topics that are there, that we make, and that we may not make; the login', async (t) => {
+  const sasl = { mechanism: 'SCRAM-SHA-512', username: 'longshore', password: 'planted-word' } as const;
+  const topics = { 'import-triggers': 3, 'install-triggers': 2 };
+  const cluster = await KafkaCluster.start(t, { topics, secure: { accounts: [sasl] } });
+  const { login: servers, caFile } = cluster.secured;
+  const tls = { ca: readFileSync(caFile, 'utf8'), rejectUnauthorized: true };
+  const settings = kafkaSettings({ servers, tls, sasl });
+  t.match(await look(kafkaCheck(settings, ['import-triggers', 'install-triggers'], systemClock)), {
     status: 'ok',
     says: 'partitions: import-triggers 3, install-triggers 2',
     problems: [],
   });
-  t.match((await look(kafkaCheck(settings, ['import-triggers', 'share-triggers']))).problems, [
+  const wanted = ['import-triggers', 'share-triggers'];
+  t.match(await look(kafkaCheck(settings, wanted, systemClock)), {
+    status: 'ok',
+    says: 'partitions: import-triggers 3; created at the first start: share-triggers',
+    problems: [],
+  });
+  const { username } = sasl;
+  await forbid(cluster, { username, operation: 'CREATE', on: 'CLUSTER', name: THE_CLUSTER });
+  await forbid(cluster, { username, operation: 'CREATE', on: 'TOPIC', name: 'share-triggers' });
+  const { problems } = await look(kafkaCheck(settings, wanted, systemClock));
+  t.match(problems, [
     {
       problem: /^topics are missing and this client may not create them \(.+\): share-triggers$/,
-      fix: /kafka-topics\.sh --bootstrap-server .+ --create --topic share-triggers --partitions 6$/,
+      fix: /kafka-topics\.sh --bootstrap-server \S+ --create --topic share-triggers --partitions 6$/,
     },
+  ]);
+  const [, advice = ''] = /--bootstrap-server \S+ (.*)$/.exec(problems[0]?.fix ?? '') ?? [];
+  await cluster.tool('org.apache.kafka.tools.TopicCommand', advice.split(' '));
+  t.match(await look(kafkaCheck(settings, wanted, systemClock)), {
+    says: 'partitions: import-triggers 3, share-triggers 6',
+  });
+
+  const refused = await look(
+    kafkaCheck({ ...settings, sasl: { ...sasl, password: 'planted-wrong' } }, wanted, systemClock),
+  );
+  t.match(refused, {
+    status: 'failed',
+    problems: [
+      { problem: /^Kafka \(.+\) refuses the login: /, fix: /^correct installer\.logBroker\.sasl: mechanism, username/ },
+    ],
+  });
+  t.notMatch(JSON.stringify(refused), /planted/);
+  t.match((await look(kafkaCheck({ ...settings, tls: { rejectUnauthorized: true } }, wanted, systemClock))).problems, [
+    { fix: /authority that signed it into installer\.logBroker\.tlsOptions\.caFile$/ },
   ]);
 });
 

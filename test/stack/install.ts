@@ -1,8 +1,9 @@
-// Installs the servers and programs that tests start, where they are missing: Debian packages, as root, and packages of PyPI in
-// folders of their own.
+// Installs the servers and programs that tests start, where they are missing: Debian packages, as root, and packages of PyPI and
+// Apache Kafka in folders of their own.
 //   node test/stack/install.ts [PACKAGE ..]     only these
 
 import { installMissing } from '../support/debian-packages.ts';
+import { installKafka } from './kafka-jars.ts';
 import { PYTHON_PACKAGES } from './python-packages.ts';
 
 /** By a file that the package brings. */
@@ -17,9 +18,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '/usr/bin/ldapadd': 'ldap-utils',
   '/usr/sbin/mariadbd': 'mariadb-server-core',
   '/usr/bin/mariadb-install-db': 'mariadb-server-core',
-  '/usr/include/librdkafka/rdkafka_mock.h': 'librdkafka-dev',
-  '/usr/bin/gcc': 'gcc',
-  '/usr/include/stdlib.h': 'libc6-dev',
+  '/usr/bin/mvn': 'maven',
+  '/usr/bin/java': 'default-jre-headless',
   '/usr/bin/openssl': 'openssl',
   '/usr/bin/psql': 'postgresql-client',
   '/usr/bin/blast_formatter': 'ncbi-blast+',
@@ -44,4 +44,5 @@ const PACKAGES: Readonly<Record<string, string>> = {
 const wanted = process.argv.slice(2);
 const chosen = Object.entries(PACKAGES).filter(([, name]) => wanted.length === 0 || wanted.includes(name));
 installMissing(Object.fromEntries(chosen));
+if (wanted.length === 0 || wanted.includes('kafka')) installKafka();
 for (const packages of PYTHON_PACKAGES) if (wanted.length === 0 || wanted.includes(packages.name)) packages.install();

@@ -21,6 +21,7 @@ import { BASE_DN, type Slapd, startSlapd } from './slapd.ts';
 const SAMPLE = join(ROOT, 'config', 'samples', 'full-stack.yaml');
 const ENTRY = join(ROOT, 'bin', 'longshore.ts');
 const PARTITIONS = 12;
+export const KAFKA_ACCOUNT = { mechanism: 'SCRAM-SHA-512', username: 'longshore', password: 'kafka-word' } as const;
 export const TARGETS = ['AlphaDB', 'BetaDB'] as const;
 
 interface Teardown {
@@ -76,7 +77,7 @@ export async function installation(t: Teardown, options: InstallationOptions = {
   ]);
   t.teardown(() => rabbit[Symbol.asyncDispose]());
   t.teardown(() => directory[Symbol.asyncDispose]());
-  const kafka = await KafkaCluster.start(t);
+  const kafka = await KafkaCluster.start(t, { secure: { accounts: [KAFKA_ACCOUNT] } });
   const bucket = await store.makeBucket();
   await declareObjectChanges(rabbit);
   const { exchange, key: topic } = OBJECT_CHANGES;
@@ -91,7 +92,7 @@ export async function installation(t: Teardown, options: InstallationOptions = {
       attributes: { pgConnectionParam: [`host=${host}`, `port=${port}`, `dbname=${database}`] },
     });
   const caFile = join(dir, 'authorities.pem');
-  const authorities = [rabbit.caFile, store.certificate.caFile, directory.caFile];
+  const authorities = [rabbit.caFile, store.certificate.caFile, directory.caFile, kafka.secured.caFile];
   await writeFile(caFile, (await Promise.all(authorities.map((file) => readFile(file, 'utf8')))).join(''));
   const pluginPort = options.plugin?.port ?? (await freePort());
   const file = await writeConfiguration(dir, options);
@@ -118,7 +119,9 @@ export async function installation(t: Teardown, options: InstallationOptions = {
     RABBITMQ_SERVER: `localhost:${rabbit.tlsPort}`,
     RABBITMQ_USER: 'guest',
     RABBITMQ_PASSWORD: 'guest',
-    KAFKA_SERVER: kafka.addresses,
+    KAFKA_SERVER: kafka.secured.login.map(({ host, port }) => `${host}:${port}`).join(),
+    KAFKA_USER: KAFKA_ACCOUNT.username,
+    KAFKA_PASSWORD: KAFKA_ACCOUNT.password,
     KAFKA_SESSION_TIMEOUT: '6s',
     KAFKA_HEARTBEAT_INTERVAL: '1s',
     // The first does not answer.

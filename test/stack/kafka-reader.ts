@@ -7,14 +7,10 @@ import type { DatasetId, UserId } from '../../engine/model/ids.ts';
 import type { EventRecord } from '../../engine/ports/event-log.ts';
 import { createLogger, type Logger, silentLogger } from '../../engine/runtime/log.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
-import { type KafkaTestSettings, kafkaSettings } from './kafka-settings.ts';
+import { type KafkaAddress, type KafkaTestSettings, kafkaSettings } from './kafka-settings.ts';
 
 interface Teardown {
   teardown(fn: () => unknown): void;
-}
-
-export interface KafkaAddress {
-  readonly servers: readonly { readonly host: string; readonly port: number }[];
 }
 
 export const KEY = 'lane-key';

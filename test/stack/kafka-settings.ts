@@ -5,9 +5,9 @@ import type {
   KafkaProducerSettings,
   KafkaSettings,
 } from '../../engine/adapters/kafka/kafka-options.ts';
-import type { KafkaCluster } from './kafka.ts';
 
 export interface KafkaTestSettings {
+  readonly producerId?: string;
   readonly consumers?: Partial<KafkaConsumerSettings>;
   readonly producers?: Partial<KafkaProducerSettings>;
 }
@@ -19,12 +19,17 @@ const CONNECTING = {
   retryBackoffTimeMs: 20,
 } as const;
 
+/** A cluster, as it is reached by anybody or by an account. */
+export type KafkaAddress = Pick<KafkaSettings, 'servers' | 'tls' | 'sasl'>;
+
 export const kafkaSettings = (
-  cluster: Pick<KafkaCluster, 'servers'>,
-  { consumers, producers }: KafkaTestSettings = {},
+  { servers, tls, sasl }: KafkaAddress,
+  { producerId = 'router', consumers, producers }: KafkaTestSettings = {},
 ): KafkaSettings => ({
-  servers: cluster.servers,
-  producerId: 'router',
+  servers,
+  ...(tls && { tls }),
+  ...(sasl && { sasl }),
+  producerId,
   consumers: {
     ...CONNECTING,
     autoCommitIntervalMs: 500,

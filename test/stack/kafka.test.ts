@@ -1,22 +1,24 @@
-// One reader and one publisher on a Kafka that misbehaves, and messages that others wrote.
+// One reader and one publisher on a broker that misbehaves, and messages that others wrote.
 
 import { join } from 'node:path';
-import { Kafka, Partitioners } from 'kafkajs';
-import t, { type Test } from 'tap';
+import kafkajs, { Kafka, Partitioners } from 'kafkajs';
+import t from 'tap';
 import { createLogger } from '../../engine/runtime/log.ts';
-import { logged } from '../support/log-lines.ts';
+import { linesOf, logged } from '../support/log-lines.ts';
 import { KafkaCluster } from './kafka.ts';
 import { eventOf, KEY, openLog, Reader } from './kafka-reader.ts';
 import type { KafkaTestSettings } from './kafka-settings.ts';
 
+const { ConfigResourceTypes } = kafkajs;
 const signal = new AbortController().signal;
 // Most of each is waiting for a group to form: side by side they wait once.
 t.jobs = 10;
 const upTo = (n: number): readonly number[] => Array.from({ length: n }, (_, i) => i + 1);
 
-/** A cluster with one channel: what goes wrong on it is nobody else's. */
-async function setup(t: Test, name: string, partitions: number, more: KafkaTestSettings = {}) {
-  const cluster = await KafkaCluster.start(t);
+const shared = await KafkaCluster.start(t, { relayed: true });
+
+/** A channel, on the cluster that the tests share unless they do harm to it. */
+async function setup(name: string, partitions: number, more: KafkaTestSettings = {}, cluster = shared) {
   await cluster.createTopic(name, partitions);
   return { cluster, channel: name, settings: { ...more, consumers: { groupId: name, ...more.consumers } } };
 }
@@ -35,7 +37,7 @@ async function writeRaw(
 }
 
 t.test('what is no event is skipped and counted, and holds nothing up', async (t) => {
-  const { cluster, channel, settings } = await setup(t, 'malformed', 1);
+  const { cluster, channel, settings } = await setup('malformed', 1);
   const counted = { malformed: 0, dropped: 0, taken: 0 };
   const log = openLog(t, cluster, settings, {
     onMalformed: (_channel, count) => {
@@ -76,7 +78,7 @@ t.test('what is no event is skipped and counted, and holds nothing up', async (t
 });
 
 t.test('a batch that is refused twice comes a third time, while other partitions go on', async (t) => {
-  const { cluster, channel, settings } = await setup(t, 'refused', 3);
+  const { cluster, channel, settings } = await setup('refused', 3);
   const log = openLog(t, cluster, settings);
   const ids = upTo(30);
   let refusals = 0;
@@ -100,7 +102,7 @@ t.test('a batch that is refused twice comes a third time, while other partitions
 });
 
 t.test('events of one dataset keep their order, and datasets spread over the partitions', async (t) => {
-  const { cluster, channel, settings } = await setup(t, 'ordered', 3);
+  const { cluster, channel, settings } = await setup('ordered', 3);
   const partitions = new Set<number>();
   const log = openLog(t, cluster, settings, { onLag: (_channel, partition) => partitions.add(partition) });
   const datasets = upTo(12).map((n) => `dataset${n}`);
@@ -121,52 +123,32 @@ t.test('events of one dataset keep their order, and datasets spread over the par
 });
 
 t.test('each compression is read back by us and by another client', async (t) => {
-  const readBack = async (compressionType: 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd'): Promise<void> => {
-    const { cluster, channel, settings } = await setup(t, `packed-${compressionType}`, 1, {
-      producers: { compressionType },
-    });
-    const log = openLog(t, cluster, settings);
-    // Larger than a block of snappy's framing.
-    await log.publish(
-      upTo(1_000).map((id) => eventOf(channel, id)),
+  const { cluster, channel, settings } = await setup('packed', 1);
+  const codecs = ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const;
+  // Larger than a block of snappy's framing.
+  const each = 1_000;
+  const all = upTo(codecs.length * each);
+  for (const [i, compressionType] of codecs.entries())
+    await openLog(t, cluster, { ...settings, producers: { compressionType } }).publish(
+      all.slice(i * each, (i + 1) * each).map((id) => eventOf(channel, id)),
       signal,
     );
-    const other = await cluster.read(channel, 1_000);
-    t.same(other[999], '{"eventID":1000,"userID":42,"datasetID":"dataset1000","source":"object-store"}', channel);
-    const reader = new Reader(log, channel);
-    await reader.until(({ length }) => length === 1_000);
-    t.same(reader.seen, upTo(1_000), channel);
-    await reader.stop();
-  };
-  await Promise.all((['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const).map(readBack));
-});
-
-t.test('leaders that moved and requests that time out are sent and fetched again', async (t) => {
-  const { cluster, channel, settings } = await setup(t, 'moved', 1);
-  const log = openLog(t, cluster, settings);
-  const reader = new Reader(log, channel);
-  for (const [id, code] of [
-    [1, 'notLeader'],
-    [2, 'timedOut'],
-  ] as const) {
-    await cluster.fail('produce', code, 2);
-    await log.publish([eventOf(channel, id)], signal);
-    await reader.until((seen) => seen.includes(id));
-    await cluster.fail('fetch', code, 2);
-    await log.publish([eventOf(channel, id + 10)], signal);
-    await reader.until((seen) => seen.includes(id + 10));
-  }
+  const text = (id: number) => `{"eventID":${id},"userID":42,"datasetID":"dataset${id}","source":"object-store"}`;
+  t.same(await cluster.read(channel, all.length), all.map(text));
+  const reader = new Reader(openLog(t, cluster, settings), channel);
+  await reader.until(({ length }) => length === all.length);
+  t.same(reader.seen, all);
   await reader.stop();
 });
 
 t.test('offsets that could not be committed are committed with the next ones', async (t) => {
   const consumers = { enableAutoCommit: false };
-  const { cluster, channel, settings } = await setup(t, 'uncommitted', 1, { consumers });
+  const { cluster, channel, settings } = await setup('uncommitted', 1, { consumers });
   const [log, later] = [openLog(t, cluster, settings), openLog(t, cluster, settings)];
   const reader = new Reader(log, channel);
-  await cluster.fail('offsetCommit', 'coordinatorLoading', 1);
+  const broken = cluster.relay.breakAt('offsetCommit', 'uncommitted');
   await log.publish([eventOf(channel, 1)], signal);
-  await reader.until(({ length }) => length === 1);
+  await broken;
   await reader.stop();
   await log.publish([eventOf(channel, 2)], signal);
   const next = new Reader(later, channel);
@@ -176,7 +158,12 @@ t.test('offsets that could not be committed are committed with the next ones', a
 });
 
 t.test('a cluster that hangs holds publishing and reading up, and loses nothing', async (t) => {
-  const { cluster, channel, settings } = await setup(t, 'hung', 2, { producers: { deliveryTimeoutMs: 60_000 } });
+  const { cluster, channel, settings } = await setup(
+    'hung',
+    2,
+    { producers: { deliveryTimeoutMs: 60_000 } },
+    await KafkaCluster.start(t),
+  );
   const file = join(t.testdir(), 'log');
   const log = openLog(t, cluster, settings, {}, createLogger({ level: 'info', to: { file } }));
   const reader = new Reader(log, channel);
@@ -196,7 +183,7 @@ t.test('a cluster that hangs holds publishing and reading up, and loses nothing'
 });
 
 t.test('a publish that is not acknowledged within the delivery time-out is transient', async (t) => {
-  const { cluster, channel, settings } = await setup(t, 'unsent', 1);
+  const { cluster, channel, settings } = await setup('unsent', 1, {}, await KafkaCluster.start(t));
   const patient = openLog(t, cluster, settings);
   const log = openLog(t, cluster, { ...settings, producers: { deliveryTimeoutMs: 1_500 } });
   await patient.publish([eventOf(channel, 1)], signal);
@@ -220,16 +207,26 @@ t.test('a publish that is not acknowledged within the delivery time-out is trans
 });
 
 t.test('sends are repeated as often as the settings say', async (t) => {
-  const { cluster, channel, settings } = await setup(t, 'repeats', 1, { producers: { sendRetries: 2 } });
-  const log = openLog(t, cluster, settings);
+  const publisher = { producerId: 'repeats', producers: { sendRetries: 2 } };
+  const { cluster, channel, settings } = await setup('repeats', 1, publisher);
+  const file = join(t.testdir(), 'log');
+  const log = openLog(t, cluster, settings, {}, createLogger({ level: 'debug', to: { file } }));
+  const repeats = () => linesOf(file).filter(({ msg }) => msg === 'events were not acknowledged; retrying').length;
   await log.publish([eventOf(channel, 1)], signal);
-  await cluster.fail('produce', 'notLeader', 3);
-  await t.rejects(log.publish([eventOf(channel, 2)], signal), {
-    kind: 'transient',
-    message: 'publish to repeats: NOT_LEADER_FOR_PARTITION',
-  });
-  await cluster.fail('produce', 'notLeader', 2);
+  const broken = cluster.relay.breakAt('produce', 'repeats', 3);
+  await t.rejects(log.publish([eventOf(channel, 2)], signal), { kind: 'transient', message: /^publish to repeats: / });
+  await broken;
+  t.equal(repeats(), 2);
+  void cluster.relay.breakAt('produce', 'repeats', 2);
   await t.resolves(log.publish([eventOf(channel, 3)], signal));
-  await cluster.fail('produce', 'tooLarge', 1);
+  t.equal(repeats(), 4);
+  const configEntries = [{ name: 'max.message.bytes', value: '50' }];
+  const resources = [{ type: ConfigResourceTypes.TOPIC, name: channel, configEntries }];
+  await (await cluster.admin()).alterConfigs({ validateOnly: false, resources });
   await t.rejects(log.publish([eventOf(channel, 4)], signal), { kind: 'defect', message: /MESSAGE_TOO_LARGE/ });
+  t.equal(repeats(), 4, 'what cannot succeed is not repeated');
+  const reader = new Reader(log, channel);
+  await reader.until((seen) => seen.includes(3));
+  t.same(reader.seen, [1, 3], 'the broker has not seen what broke');
+  await reader.stop();
 });

@@ -8,7 +8,7 @@ import { dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { listens } from './listeners.ts';
 
-const START_MS = 60_000;
+const START_MS = 120_000;
 const LOOK_MS = 50;
 const STOP_MS = 10_000;
 

@@ -1,6 +1,7 @@
 // Checks of the brokers: Kafka and RabbitMQ.
 
 import { KafkaAdmin } from '../../../engine/adapters/kafka/kafka-admin.ts';
+import { isLoginRefused } from '../../../engine/adapters/kafka/kafka-client.ts';
 import type { KafkaSettings } from '../../../engine/adapters/kafka/kafka-options.ts';
 import { type Declared, inspectRabbit } from '../../../engine/adapters/rabbit/rabbit-inspection.ts';
 import type { RabbitOptions } from '../../../engine/adapters/rabbit/rabbit-session.ts';
@@ -14,14 +15,14 @@ import { type Check, fault, hostPort, networkFix, type Problem } from './check.t
 const PARTITIONS = 6;
 const KAFKA_KEY = 'installer.logBroker';
 
-export function kafkaCheck(settings: KafkaSettings, topics: readonly string[]): Check {
+export function kafkaCheck(settings: KafkaSettings, topics: readonly string[], clock: Clock): Check {
   const servers = settings.servers.map(hostPort);
   return {
     name: 'log broker',
     where: servers.join(', '),
     tried: `look up the topics of the lanes`,
     async look(signal) {
-      await using admin = new KafkaAdmin(settings, silentLogger());
+      await using admin = new KafkaAdmin(settings, clock, silentLogger());
       const { partitions, missing, refused } = await admin.inspect(topics, signal);
       const [server = ''] = servers;
       const commands = missing.map(
@@ -42,12 +43,15 @@ export function kafkaCheck(settings: KafkaSettings, topics: readonly string[]): 
       };
     },
     explain: (error) =>
+      (isLoginRefused(error)
+        ? `correct ${KAFKA_KEY}.sasl: mechanism, username and password; kafka-configs.sh --describe --entity-type users lists the accounts that log in by SCRAM`
+        : undefined) ??
       networkFix(error, {
         server: 'Kafka',
         key: `${KAFKA_KEY}.servers`,
         tls: { switch: `${KAFKA_KEY}.tls`, options: `${KAFKA_KEY}.tlsOptions` },
       }) ??
-      `start Kafka, or correct ${KAFKA_KEY}.servers; its advertised.listeners must be addresses that this machine reaches; check ${KAFKA_KEY}.tls`,
+      `start Kafka, or correct ${KAFKA_KEY}.servers; its advertised.listeners must be addresses that this machine reaches; check ${KAFKA_KEY}.tls, and ${KAFKA_KEY}.sasl if clients have to log in`,
   };
 }
 

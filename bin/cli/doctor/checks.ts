@@ -54,7 +54,7 @@ function brokerChecks(installer: Configuration['installer'], clock: Clock): read
   const topics = Object.values(lanes).flatMap((lane) => ('eventChannel' in lane ? [lane.eventChannel] : []));
   return [
     ...(logBroker.driver === 'kafka'
-      ? [kafkaCheck(kafkaSettings(logBroker, daemons.eventRouter.brokerProducerId), [...new Set(topics)])]
+      ? [kafkaCheck(kafkaSettings(logBroker, daemons.eventRouter.brokerProducerId), [...new Set(topics)], clock)]
       : []),
     ...(queueBroker.driver === 'rabbitmq' ? [rabbitCheck(rabbitOptions(queueBroker.global), clock)] : []),
   ];

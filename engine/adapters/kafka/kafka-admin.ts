@@ -3,12 +3,16 @@
 import type { Admin } from 'kafkajs';
 import { Failure, messageOf } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
+import type { Clock } from '../../runtime/time.ts';
 import { unlessAborted } from '../../runtime/wait.ts';
-import { KafkaClient } from './kafka-client.ts';
+import { isLoginRefused, KafkaClient } from './kafka-client.ts';
 import { type KafkaSettings, producerClient, startsAtBeginning } from './kafka-options.ts';
 
 /** Retries of a request for which the cluster's controller was not found. */
 const CREATE_RETRIES = 2;
+/** How often, and how far apart, brokers are asked for topics that were just made. */
+const KNOWN_LOOKS = 50;
+const KNOWN_LOOK_MS = 100;
 
 interface TopicsFound {
   /** Number of partitions by topic, for the topics that exist. */
@@ -27,14 +31,16 @@ interface PartitionLag {
 export class KafkaAdmin implements AsyncDisposable {
   readonly #client: KafkaClient;
   readonly #settings: KafkaSettings;
+  readonly #clock: Clock;
   readonly #log: Logger;
   /** Topics that exist, or that we cannot create; each is checked once. */
   readonly #settled = new Set<string>();
   #admin: Promise<Admin> | undefined;
   #probing: Promise<unknown> | undefined;
 
-  constructor(settings: KafkaSettings, log: Logger) {
+  constructor(settings: KafkaSettings, clock: Clock, log: Logger) {
     this.#settings = settings;
+    this.#clock = clock;
     this.#log = log;
     this.#client = new KafkaClient(producerClient(settings), log);
   }
@@ -61,7 +67,7 @@ export class KafkaAdmin implements AsyncDisposable {
       ),
     );
     const missing = unknown.filter((topic) => !there.has(topic));
-    if (missing.length > 0) await unlessAborted(this.#create(missing), signal);
+    if (missing.length > 0 && (await unlessAborted(this.#create(missing), signal))) await this.#known(missing, signal);
     for (const topic of unknown) this.#settled.add(topic);
   }
 
@@ -118,25 +124,43 @@ export class KafkaAdmin implements AsyncDisposable {
   async #wouldRefuse(topics: readonly string[]): Promise<string | undefined> {
     try {
       const admin = await this.#connected();
-      await admin.createTopics({ topics: topics.map((topic) => ({ topic })), validateOnly: true });
+      const wanted = topics.map((topic) => ({ topic }));
+      await admin.createTopics({ topics: wanted, validateOnly: true, waitForLeaders: false });
       return undefined;
     } catch (error) {
       return messageOf(error);
     }
   }
 
-  async #create(topics: readonly string[]): Promise<void> {
+  /** False when the cluster does not let us. */
+  async #create(topics: readonly string[]): Promise<boolean> {
     try {
       const admin = await this.#connected();
-      await admin.createTopics({ topics: topics.map((topic) => ({ topic })) });
+      // The client's own wait fails where brokers learn of a topic later than the controller has made it (KRaft).
+      await admin.createTopics({ topics: topics.map((topic) => ({ topic })), waitForLeaders: false });
       this.#log.info({ topics }, 'topics of the event log created');
+      return true;
     } catch (err) {
       this.#log.warn(
         { topics, err },
         'topics of the event log are missing and this client cannot create them; create them manually',
       );
       await this.#forget();
+      return false;
     }
+  }
+
+  /** Waits until the brokers know new topics, but not for long: who finds none starts over. */
+  async #known(topics: readonly string[], signal: AbortSignal): Promise<void> {
+    for (let looks = 0; looks < KNOWN_LOOKS; looks++)
+      try {
+        const admin = await this.#connected();
+        await unlessAborted(admin.fetchTopicMetadata({ topics: [...topics] }), signal);
+        return;
+      } catch (error) {
+        if ((error as { type?: string }).type !== 'UNKNOWN_TOPIC_OR_PARTITION') return;
+        await this.#clock.sleep(KNOWN_LOOK_MS, signal);
+      }
   }
 
   async #ask<Answer>(question: (admin: Admin) => Promise<Answer>): Promise<Answer> {
@@ -145,10 +169,8 @@ export class KafkaAdmin implements AsyncDisposable {
     } catch (error) {
       await this.#forget();
       const at = this.#settings.servers.map(({ host, port }) => `${host}:${port}`).join(', ');
-      throw new Failure('transient', `Kafka (${at}) does not respond: ${messageOf(error)}`, {
-        cause: error,
-        unreachable: true,
-      });
+      const says = isLoginRefused(error) ? 'refuses the login' : 'does not respond';
+      throw new Failure('transient', `Kafka (${at}) ${says}: ${messageOf(error)}`, { cause: error, unreachable: true });
     }
   }
 

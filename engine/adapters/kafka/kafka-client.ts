@@ -107,6 +107,15 @@ export function kafkaFailure(what: string, error: unknown): Failure {
   return new Failure(retriable === false || !isOfClient(name) ? 'defect' : 'transient', message, { cause });
 }
 
+/** The account is unknown or its password wrong, or the listener knows no such mechanism. */
+export function isLoginRefused(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { name, type } = error as { name: string; type?: string };
+  return (
+    name === 'KafkaJSSASLAuthenticationError' || type === 'UNSUPPORTED_SASL_MECHANISM' || isLoginRefused(error.cause)
+  );
+}
+
 /** The client wraps the error on which it gave up. */
 function rootOf(error: unknown): unknown {
   return error instanceof Error && isOfClient(error.name) && error.cause instanceof Error ? rootOf(error.cause) : error;

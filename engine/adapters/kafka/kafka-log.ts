@@ -62,7 +62,7 @@ export class KafkaEventLog implements EventLog, AsyncDisposable {
     this.#ids = ids;
     this.#clock = clock;
     this.#log = log;
-    this.#admin = new KafkaAdmin(settings, log);
+    this.#admin = new KafkaAdmin(settings, clock, log);
     this.#publisher = new KafkaPublisher(settings, this.#admin, clock, log);
   }
 

@@ -4,7 +4,7 @@
 //   compressionType, sendRetries, deliveryTimeout, producers.retryBackoffTime, maxRequestSize   kafka-publisher.ts
 
 import type { ConnectionOptions } from 'node:tls';
-import type { ConsumerConfig, KafkaConfig, ProducerConfig, RetryOptions } from 'kafkajs';
+import type { ConsumerConfig, KafkaConfig, ProducerConfig, RetryOptions, SASLOptions } from 'kafkajs';
 
 export interface KafkaConsumerSettings {
   readonly autoCommitIntervalMs: number;
@@ -36,9 +36,17 @@ export interface KafkaProducerSettings {
   readonly sendRetries: number;
 }
 
+export interface KafkaLogin {
+  readonly mechanism: 'SCRAM-SHA-512' | 'SCRAM-SHA-256' | 'PLAIN';
+  readonly username: string;
+  readonly password: string;
+}
+
 export interface KafkaSettings {
   readonly servers: readonly { readonly host: string; readonly port: number }[];
   readonly tls?: Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized'>;
+  /** Logs in; otherwise we are whoever the listener takes us for. */
+  readonly sasl?: KafkaLogin;
   readonly consumers: KafkaConsumerSettings;
   readonly producers: KafkaProducerSettings;
   /** Client id of the publisher. */
@@ -69,15 +77,21 @@ export const consumerClient = (settings: KafkaSettings): KafkaConfig =>
 export const producerClient = (settings: KafkaSettings): KafkaConfig =>
   client(settings, settings.producers, settings.producerId);
 
-function client({ servers, tls }: KafkaSettings, own: Connecting, clientId: string): KafkaConfig {
+function client({ servers, tls, sasl }: KafkaSettings, own: Connecting, clientId: string): KafkaConfig {
   return {
     clientId,
     brokers: servers.map(({ host, port }) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`)),
     ...(tls ? { ssl: tls } : {}),
+    ...(sasl ? { sasl: saslOptions(sasl) } : {}),
     connectionTimeout: Math.min(CONNECT_MS, whole(own.requestTimeoutMs)),
     requestTimeout: whole(own.requestTimeoutMs),
     retry: backoff(own.reconnectBackoffTimeMs, own.reconnectBackoffMaxTimeMs),
   };
+}
+
+function saslOptions({ mechanism, ...account }: KafkaLogin): SASLOptions {
+  const spelled = { 'SCRAM-SHA-512': 'scram-sha-512', 'SCRAM-SHA-256': 'scram-sha-256', PLAIN: 'plain' } as const;
+  return { mechanism: spelled[mechanism], ...account };
 }
 
 export function consumerOptions({ consumers }: KafkaSettings): ConsumerConfig {

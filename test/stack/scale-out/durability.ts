@@ -36,7 +36,7 @@ async function inAStorm(t: Teardowns, options: DurabilityOptions, findings: Find
     killed: options.outages,
     daemons: { reconciler: { slimRunInterval: SLIM_RUN } },
   });
-  await Promise.race([through(t, site, options, findings), site.at.kafka.gone]);
+  await through(t, site, options, findings);
 }
 
 async function through(t: Teardowns, site: Site, options: DurabilityOptions, findings: Findings): Promise<void> {

@@ -14,6 +14,7 @@ import { TABLE } from './row-plugin.ts';
 import { SCHEMAS, type Site } from './site.ts';
 import { genesOf, type Uploads } from './uploads.ts';
 
+type FindingsOf = Pick<Findings, 'none' | 'holds'>;
 type Target = (typeof TARGETS)[number];
 
 interface CacheRow {
@@ -48,7 +49,7 @@ const CACHE_SAYS =
 const CONTROL_SAYS = '0 data complete meta complete';
 
 /** While the processes run. */
-export async function checkDatasets(site: Site, uploads: Uploads, findings: Findings): Promise<void> {
+export async function checkDatasets(site: Site, uploads: Uploads, findings: FindingsOf): Promise<void> {
   const { at, plugin } = site;
   const datasets = await query<CacheRow>(at.cache, CACHE);
   const byName = Map.groupBy(datasets, ({ name }) => name);
@@ -99,7 +100,7 @@ export async function waitForReaders(site: Site): Promise<void> {
 }
 
 /** After they were stopped: what was handed to them and not acknowledged would be back in the queue. */
-export async function checkQueues(site: Site, findings: Findings): Promise<void> {
+export async function checkQueues(site: Site, findings: FindingsOf): Promise<void> {
   findings.none('what Kafka has is read and committed', await partitionsBehind(site.at));
   findings.holds(
     'the queue is empty',

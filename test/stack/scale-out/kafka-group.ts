@@ -2,8 +2,6 @@
 
 import { loadConfiguration } from '../../../config/load.ts';
 import { formatFault } from '../../../config/validate.ts';
-import { KafkaClient } from '../../../engine/adapters/kafka/kafka-client.ts';
-import { silentLogger } from '../../../engine/runtime/log.ts';
 import type { Installation } from '../installation.ts';
 
 /** `topic partition: committed of end` for every partition that is behind. */
@@ -13,22 +11,18 @@ export async function partitionsBehind(at: Installation): Promise<readonly strin
   const { lanes, logBroker } = loaded.configuration.installer;
   if (logBroker.driver !== 'kafka') throw new Error('the event log is not in Kafka');
   const topics = Object.values(lanes).flatMap((lane) => ('eventChannel' in lane ? [lane.eventChannel] : []));
-  const admin = new KafkaClient({ brokers: at.kafka.addresses.split(',') }, silentLogger()).kafka.admin();
-  await admin.connect();
-  try {
-    const behind: string[] = [];
-    const committed = await admin.fetchOffsets({ groupId: logBroker.consumers.groupId, topics });
-    for (const topic of topics) {
-      const read = new Map(
-        committed.find((one) => one.topic === topic)?.partitions.map(({ partition, offset }) => [partition, offset]),
-      );
-      for (const { partition, high } of await admin.fetchTopicOffsets(topic)) {
-        const offset = read.get(partition) ?? '-1';
-        if (Number(high) > Math.max(0, Number(offset))) behind.push(`${topic} ${partition}: ${offset} of ${high}`);
-      }
+  const admin = await at.kafka.admin();
+  const behind: string[] = [];
+  const committed = await admin.fetchOffsets({ groupId: logBroker.consumers.groupId, topics });
+  for (const topic of topics) {
+    const read = new Map(
+      committed.find((one) => one.topic === topic)?.partitions.map(({ partition, offset }) => [partition, offset]),
+    );
+    for (const { partition, high, low } of await admin.fetchTopicOffsets(topic)) {
+      const offset = read.get(partition) ?? '-1';
+      if (Number(high) > Math.max(Number(low), Number(offset)))
+        behind.push(`${topic} ${partition}: ${offset} of ${high}`);
     }
-    return behind;
-  } finally {
-    await admin.disconnect();
   }
+  return behind;
 }

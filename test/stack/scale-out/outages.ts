@@ -10,6 +10,7 @@ export interface Outage {
 
 export const OUTAGES: readonly Outage[] = [
   { name: 'Kafka hangs', begin: ({ at }) => at.kafka.pause(), end: ({ at }) => at.kafka.continue() },
+  { name: 'Kafka is killed', begin: ({ at }) => at.kafka.down(), end: ({ at }) => at.kafka.up() },
   { name: 'RabbitMQ hangs', begin: ({ at }) => at.rabbit.pause(), end: ({ at }) => at.rabbit.continue() },
   {
     // What the store wants to announce meanwhile is lost.

@@ -61,6 +61,12 @@ t.test('connections are named after the group or the publisher, and use the sett
   });
   const tls = { rejectUnauthorized: true, ca: 'PEM' };
   for (const client of [consumerClient, producerClient]) t.strictSame(client({ ...SETTINGS, tls }).ssl, tls);
+  const account = { username: 'longshore', password: 'secret' };
+  for (const mechanism of ['SCRAM-SHA-512', 'SCRAM-SHA-256', 'PLAIN'] as const) {
+    const expected = { mechanism: mechanism.toLowerCase(), ...account };
+    const sasl = { mechanism, ...account };
+    for (const client of [consumerClient, producerClient]) t.strictSame(client({ ...SETTINGS, sasl }).sasl, expected);
+  }
 });
 
 t.test('each setting of a reader reaches the client', async (t) => {
@@ -119,6 +125,8 @@ t.test('the section of the configuration becomes settings', async (t) => {
   t.strictSame(kafkaSettings(without, 'event-router'), SETTINGS);
   const withTls = { ...section, tls: true, tlsOptions: { verify: true, caFile: `${caFile}/ca.pem` } };
   t.strictSame(kafkaSettings(withTls, 'event-router').tls, { rejectUnauthorized: true, ca: 'PEM' });
+  const sasl = { mechanism: 'SCRAM-SHA-512', username: 'longshore', password: 'secret' } as const;
+  t.strictSame(kafkaSettings({ ...without, sasl }, 'event-router'), { ...SETTINGS, sasl });
   const open = { ...section, tls: true, tlsOptions: { verify: false } };
   t.strictSame(kafkaSettings(open, 'event-router').tls, { rejectUnauthorized: false });
 });
