@@ -115,6 +115,36 @@ export const OUTAGES: readonly PromiseRow[] = [
         file: 'test/stack/kafka.test.ts',
         test: 'a cluster that hangs holds publishing and reading up, and loses nothing',
       },
+      { file: 'test/stack/kafka-client.test.ts', test: 'a reader whose cluster is killed goes on when it is back' },
+      {
+        file: 'test/stack/kafka-outage.test.ts',
+        test: 'Kafka is killed … times under uploads: every dataset is installed exactly once',
+      },
+    ],
+  },
+  {
+    id: 'kafka-leader',
+    promise: 'Partitions of Kafka may move and their leaders be killed: every event comes, and in order.',
+    heldBy: [
+      {
+        file: 'test/stack/kafka-cluster.test.ts',
+        test: 'a partition moves to another broker under load: every event comes, and in order',
+      },
+      {
+        file: 'test/stack/kafka-cluster.test.ts',
+        test: 'the leader of a partition is killed under load: the others go on, and no event is lost',
+      },
+    ],
+  },
+  {
+    id: 'kafka-retention',
+    promise: 'Of what Kafka removed before it was read, the reconciler finds the datasets; nothing else is skipped.',
+    heldBy: [
+      { file: 'test/stack/kafka-cluster.test.ts', test: 'what retention removed unread is skipped, and nothing else' },
+      {
+        file: 'test/stack/kafka-outage.test.ts',
+        test: 'what Kafka removed unread is found by a run of the reconciler',
+      },
     ],
   },
   {

@@ -211,6 +211,12 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
     touchedBy: ['engine/adapters/kafka/', 'engine/ports/event-log', 'test/conformance/event-log'],
   },
   {
+    name: 'kafka outages',
+    run: stack('kafka-outage'),
+    seconds: 120,
+    touchedBy: ['engine/adapters/kafka/', 'actors/events/'],
+  },
+  {
     name: 'rabbitmq',
     run: stack('rabbitmq'),
     seconds: 46,

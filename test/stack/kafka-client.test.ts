@@ -8,7 +8,7 @@ import { producerClient } from '../../engine/adapters/kafka/kafka-options.ts';
 import { createLogger, silentLogger } from '../../engine/runtime/log.ts';
 import { linesOf, logged } from '../support/log-lines.ts';
 import { KafkaCluster } from './kafka.ts';
-import { forbid, THE_CLUSTER } from './kafka-permissions.ts';
+import { allow, forbid, THE_CLUSTER } from './kafka-permissions.ts';
 import { eventOf, openLog, Reader } from './kafka-reader.ts';
 import { type KafkaAddress, kafkaSettings } from './kafka-settings.ts';
 
@@ -95,6 +95,20 @@ t.test('a topic that is missing and that we may not make is named once, and used
   t.equal(linesOf(file).length, 1);
 });
 
+t.test('an account needs to read and write the topics, and to read the group', async (t) => {
+  const name = 'least';
+  await shared.createTopic(name, 1);
+  await allow(shared, { username, on: 'TOPIC', name, operations: ['READ', 'WRITE'] });
+  await allow(shared, { username, on: 'GROUP', name, operations: ['READ'] });
+  const lag = Promise.withResolvers<string>();
+  const log = openLog(t, login, { consumers: { groupId: name } }, { onLag: lag.resolve });
+  await log.publish([eventOf(name, 1)], signal);
+  const reader = new Reader(log, name);
+  await reader.until(({ length }) => length === 1);
+  t.equal(await lag.promise, name, 'the lag is known, too');
+  await reader.stop();
+});
+
 t.test('requests hold no more than the settings allow', async (t) => {
   // What one event needs, and not what three do.
   await shared.createTopic('small', 1, { settings: { 'max.message.bytes': '250' } });
@@ -123,7 +137,7 @@ t.test('batches hold no more than maxPollRecords', async (t) => {
 
 t.test('a reader that the group refuses starts over until it is let in', async (t) => {
   await shared.createTopic('refused', 1);
-  const allow = await forbid(shared, { username, operation: 'READ', on: 'GROUP', name: 'refused' });
+  const letIn = await forbid(shared, { username, operation: 'READ', on: 'GROUP', name: 'refused' });
   const file = join(t.testdir(), 'log');
   const log = openLog(
     t,
@@ -137,7 +151,7 @@ t.test('a reader that the group refuses starts over until it is let in', async (
   t.match(await logged(file, LOST, 1), {
     err: { kind: 'defect', message: /^read refused: GROUP_AUTHORIZATION_FAILED/ },
   });
-  await allow();
+  await letIn();
   await reader.until((seen) => seen.includes(1));
   await reader.stop();
 });

@@ -1,30 +1,46 @@
-// What an account of a secure cluster may not do.
+// What an account of a secure cluster may do; without rules it may do everything.
 
 import kafkajs from 'kafkajs';
 import type { KafkaCluster } from './kafka.ts';
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
 
-export interface Forbidden {
+interface Place {
   readonly username: string;
-  readonly operation: 'CREATE' | 'READ';
   readonly on: 'CLUSTER' | 'GROUP' | 'TOPIC';
   readonly name: string;
 }
 
-/** There it may do all but this, until the returned function is called. */
-export async function forbid(cluster: KafkaCluster, { username, operation, on, name }: Forbidden) {
-  const rule = {
-    ...{ resourceType: AclResourceTypes[on], resourceName: name, resourcePatternType: ResourcePatternTypes.LITERAL },
-    ...{ principal: `User:${username}`, host: '*' },
-  };
-  // What has rules allows only what they name.
-  const allowed = { ...rule, operation: AclOperationTypes.ALL, permissionType: AclPermissionTypes.ALLOW };
-  const denied = { ...rule, operation: AclOperationTypes[operation], permissionType: AclPermissionTypes.DENY };
-  const admin = await cluster.admin();
-  await admin.createAcls({ acl: [allowed, denied] });
-  return () => admin.deleteAcls({ filters: [denied, allowed] });
+/** The name of the resource `CLUSTER`. */
+export const THE_CLUSTER = 'kafka-cluster';
+
+const rule = (
+  { username, on, name }: Place,
+  operation: keyof typeof AclOperationTypes,
+  permission: keyof typeof AclPermissionTypes,
+) => ({
+  ...{ resourceType: AclResourceTypes[on], resourceName: name, resourcePatternType: ResourcePatternTypes.LITERAL },
+  ...{ principal: `User:${username}`, host: '*' },
+  ...{ operation: AclOperationTypes[operation], permissionType: AclPermissionTypes[permission] },
+});
+
+/** There it may do this and nothing else. */
+export async function allow(
+  cluster: KafkaCluster,
+  { operations, ...place }: Place & { readonly operations: readonly ('READ' | 'WRITE')[] },
+): Promise<void> {
+  const acl = operations.map((operation) => rule(place, operation, 'ALLOW'));
+  await (await cluster.admin()).createAcls({ acl });
 }
 
-/** Of the resource `CLUSTER`. */
-export const THE_CLUSTER = 'kafka-cluster';
+/** There it may do all but this, until the returned function is called. */
+export async function forbid(
+  cluster: KafkaCluster,
+  { operation, ...place }: Place & { readonly operation: 'CREATE' | 'READ' },
+): Promise<() => Promise<unknown>> {
+  // What has rules allows only what they name.
+  const acl = [rule(place, 'ALL', 'ALLOW'), rule(place, operation, 'DENY')];
+  const admin = await cluster.admin();
+  await admin.createAcls({ acl });
+  return () => admin.deleteAcls({ filters: acl });
+}
