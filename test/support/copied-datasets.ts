@@ -215,7 +215,7 @@ const TABLES = `
   from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
   where t.table_type = 'BASE TABLE' and c.is_generated = 'NEVER' and c.table_schema not in ('access', 'report')
   group by c.table_schema, c.table_name
-  having bool_or(c.column_name = 'dataset_id' and c.data_type = 'text') and c.table_name not in ('job', 'job_history', 'event_log', 'slim_pass')
+  having bool_or(c.column_name = 'dataset_id' and c.data_type = 'text') and c.table_name not in ('job', 'job_history', 'event_log', 'dataset_event', 'slim_pass')
     and c.table_name not like 'dataset_search%'
     and c.table_name not like 'audit%'
   order by c.table_name <> 'dataset', c.table_name <> 'dataset_install', c.table_schema, c.table_name`;
