@@ -96,6 +96,7 @@ export class SoftDeleteLane implements JobHandler {
     const { catalog, log } = this.#ports;
     const reading = await readSnapshot(this.#ports, this.#types, job, signal);
     if ('why' in reading) {
+      if (reading.why === 'receiving') return undefined;
       // Reconciliation reports it.
       const about = { dataset: job.dataset, owner: job.owner, event: job.eventId };
       log.warn(

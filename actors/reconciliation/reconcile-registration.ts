@@ -134,8 +134,8 @@ export const fileEntries = (objects: readonly ObjectInfo[]): readonly FileEntry[
 // records them as unknown, so that sharing, the install lanes and reconciliation look them up.
 
 /**
- * Undefined when there is nothing to register: no metadata, or no import-ready.zip yet. Without import-ready.zip an upload is
- * still in progress; it writes its own rows when it is accepted, and must not appear earlier. A deleted or superseded dataset
+ * Undefined when there is nothing to register: no metadata, no import-ready.zip, or an upload in progress. That writes its own
+ * rows when it is accepted, and must not appear earlier. A deleted or superseded dataset
  * is left to reconciliation, which registers it in that state.
  * @param find how the record is read
  */
@@ -148,6 +148,7 @@ export async function ensureRegistered(
 ): Promise<DatasetWithAttempts | undefined> {
   const known = await find();
   if (known) return known;
+  if (await catalog.isReceiving(job.dataset, signal)) return undefined;
   const at = { owner: job.owner, dataset: job.dataset };
   if (!(await store.head(objectKey(at, 'import-ready.zip'), signal))) return undefined;
   for (const flag of ['delete-flag', 'revised-flag'] as const)

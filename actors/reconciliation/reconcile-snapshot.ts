@@ -60,9 +60,9 @@ export interface Snapshot extends DatasetAddress {
   readonly older: readonly OlderRevision[];
 }
 
-/** A dataset that cannot be reconciled because it has no objects, or no readable metadata. It is never changed. */
+/** A dataset that is not reconciled: it is being received, or has no objects, or no readable metadata. It is never changed. */
 interface Unjudged {
-  readonly why: 'absent' | 'no metadata' | 'malformed metadata';
+  readonly why: 'receiving' | 'absent' | 'no metadata' | 'malformed metadata';
   readonly reason?: string;
 }
 
@@ -92,6 +92,7 @@ export async function readSnapshot(
   const { catalog, uploads, store } = ports;
   const at: DatasetAddress = { owner: job.owner, dataset: job.dataset };
   const record = await catalog.find(job.dataset, signal);
+  if (!record && (await catalog.isReceiving(job.dataset, signal))) return { why: 'receiving' };
   const stored = await storedDataset(store, at, signal);
   if (!stored) return { why: 'absent' };
   const read = await unlessMalformed(() => readMetadata(store, at, signal));

@@ -36,6 +36,8 @@ export class ReconciliationLane implements JobHandler {
     const log = this.#ports.log.child({ lane: this.lane, dataset: job.dataset, owner: job.owner, event: job.eventId });
     const reading = await readSnapshot(this.#ports, this.#types, job, signal);
     if ('why' in reading) {
+      // What is being received writes its own rows when it is accepted.
+      if (reading.why === 'receiving') return DONE;
       // Not decided here: a malformed dataset must never be treated as absent, and an absent one is another lane's.
       if (reading.why === 'absent') log.info('dataset is not in the object store');
       else log.warn({ why: reading.why, err: reading.reason }, 'dataset cannot be reconciled');

@@ -118,6 +118,11 @@ export interface Catalog {
    */
   beginImport(dataset: DatasetId, lease: Lease, signal: AbortSignal): Promise<DatasetWithAttempts | undefined>;
   /**
+   * Between the first byte of an upload and its end. Ask before the objects are listed, and register nothing that was listed
+   * meanwhile: an upload that is given up removes its objects.
+   */
+  isReceiving(dataset: DatasetId, signal: AbortSignal): Promise<boolean>;
+  /**
    * Adds a dataset that the object store knows and the cache does not: state live, upload success, import queued unless the
    * changes say otherwise, all in one transaction. Does nothing when it exists or is being received.
    */

@@ -280,7 +280,7 @@ function revise(
 
 const FAULTS: readonly Fault[] = ['crash', 'fail', 'mute'];
 /** A crash before a read is one after the write before it, and an answer that is lost had no effect. */
-const READS = /\.(find|findWithAttempts|source|get|head|list|attempts|state|probe)$/;
+const READS = /\.(find|findWithAttempts|isReceiving|source|get|head|list|attempts|state|probe)$/;
 const READ_FAULTS: readonly Fault[] = ['fail'];
 const root = await mkdtemp(join(tmpdir(), 'longshore-crash-'));
 t.teardown(() => rm(root, { recursive: true }));

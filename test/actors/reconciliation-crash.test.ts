@@ -62,7 +62,7 @@ const stories: Readonly<Record<string, (world: LaneWorld) => Promise<DatasetAddr
 
 const FAULTS: readonly Fault[] = ['crash', 'fail', 'mute'];
 /** A crash before a read is one after the write before it, and an answer that is lost had no effect. */
-const READS = /\.(find|findWithAttempts|source|get|head|list|attempts|state)$/;
+const READS = /\.(find|findWithAttempts|isReceiving|source|get|head|list|attempts|state)$/;
 const scratch = await mkdtemp(join(tmpdir(), 'longshore-reconciliation-'));
 t.teardown(() => rm(scratch, { recursive: true }));
 

@@ -101,11 +101,15 @@ export function catalogLifeConformance(t: Test, setup: (t: Test) => Promise<Cata
   });
 
   t.test('a dataset that is being received is not registered', async (t) => {
-    const { register, receive, accept, found, kept, usage } = await open(t);
+    const { catalog, at, register, receive, accept, found, kept, usage } = await open(t);
+    const isReceiving = () => catalog.isReceiving(at.dataset, signal);
+    t.equal(await isReceiving(), false);
     await receive();
+    t.equal(await isReceiving(), true);
     await register(...everything);
     t.strictSame([await found(), await kept(), await usage()], [undefined, nothing, 100]);
     await accept();
+    t.equal(await isReceiving(), false);
     t.equal((await found())?.state, 'live', 'the upload goes on');
   });
 

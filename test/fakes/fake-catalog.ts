@@ -70,6 +70,11 @@ export class FakeCatalog implements Catalog {
     return before;
   };
 
+  isReceiving: Catalog['isReceiving'] = async (dataset, signal) => {
+    signal.throwIfAborted();
+    return this.receiving.has(dataset);
+  };
+
   register: Catalog['register'] = async (at, metadata, changes, lease, signal) => {
     this.#fence(at.dataset, lease, signal);
     if (this.datasets.has(at.dataset) || this.receiving.has(at.dataset)) return;

@@ -12,7 +12,7 @@ import type { World } from './world.ts';
 
 /** Methods that change nothing. */
 const READS =
-  /^(find|findWithAttempts|source|get|head|state|attempts|usage|view|files|page|retired|forgotten|load|list|probe|read|acquireable)$/;
+  /^(find|findWithAttempts|isReceiving|source|get|head|state|attempts|usage|view|files|page|retired|forgotten|load|list|probe|read|acquireable)$/;
 /** What waits for a dataset's row. */
 const ROW_WRITES = /^catalog\.(write|beginImport|register|remove)$/;
 /** Methods of the store whose first parameter is a list. */

@@ -4,9 +4,9 @@
 import type { Bug } from './bugs.ts';
 
 export const PLANTED: Readonly<Record<Bug, number>> = {
-  'lost-ack': 284,
-  'dropped-event': 2511,
-  'double-install': 1,
-  unfenced: 117,
+  'lost-ack': 494,
+  'dropped-event': 4427,
+  'double-install': 2,
+  unfenced: 19,
   'taken-rows': 18,
 };

@@ -82,6 +82,11 @@ export class PostgresCatalog implements Catalog {
     return row.dataset_id === null ? undefined : { ...datasetRecord(row), attempts: installAttempts(row) };
   }
 
+  async isReceiving(dataset: DatasetId, signal: AbortSignal): Promise<boolean> {
+    signal.throwIfAborted();
+    return (await this.#db.query(RECEIVING, [dataset], 'catalog-receiving')).length > 0;
+  }
+
   /**
    * Does nothing when the dataset is known. One that is being received counts as known, because its metadata is put before it
    * is accepted.
@@ -166,6 +171,8 @@ export class PostgresCatalog implements Catalog {
     return row ? installAttempts(row) : [];
   }
 }
+
+const RECEIVING = `select from upload where dataset_id = $1 and state = 'receiving'`;
 
 const installAttempts = ({ attempts }: AttemptsRow): readonly InstallAttempt[] =>
   (attempts ?? []).map(([target, kind, count, notBeforeMs, started]) => ({

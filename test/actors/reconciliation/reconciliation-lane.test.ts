@@ -386,3 +386,26 @@ async function twoRevisions(world: LaneWorld): Promise<{ older: DatasetAddress; 
   await world.finish();
   return { older, newer };
 }
+
+t.test('what a lane finds of an upload that is then given up is not registered', async (t) => {
+  for (const lane of ['import', 'updateMeta', 'install', 'sharing', 'softDelete', 'reconciliation'] as const) {
+    const world = new LaneWorld(t.testdir());
+    const at = newAddress();
+    await world.uploads.begin(at, 100, { bytes: 1e9 }, never);
+    const flags = lane === 'softDelete' ? (['delete-flag'] as const) : [];
+    const keys = (['vdi-meta.json', 'import-ready.zip', ...flags] as const).map((object) => objectKey(at, object));
+    for (const key of keys)
+      await put(world, key, key.endsWith('.json') ? serializeMetadata(metadataOf(at.owner)) : 'PK');
+    // The lane has read the objects, and its statement reaches the database late.
+    const { register } = world.catalog;
+    world.catalog.register = async (...all) => {
+      await world.store.remove(keys, never);
+      await world.uploads.abandon(at.dataset, never);
+      await register(...all);
+    };
+    world.event(lane, at);
+    const { process, job } = await claimed(world, lane);
+    t.same(await process.perform(job), { kind: 'done' }, lane);
+    t.equal(world.catalog.datasets.get(at.dataset), undefined, lane);
+  }
+});
