@@ -113,7 +113,7 @@ export async function loadConfiguration(file: string, options: LoadOptions): Pro
   const exposed = source.readableByOthers && holdsLiteralSecret(schema, document, origins);
   return {
     ok: true,
-    configuration: finish(resolveForms(schema, complete, dir) as RootFile),
+    configuration: configurationOf(schema, complete, dir),
     document: complete as Readonly<Record<string, unknown>>,
     warnings: [
       ...(exposed ? [`${file} holds secrets and can be read by every user of this machine`] : []),
@@ -121,6 +121,13 @@ export async function loadConfiguration(file: string, options: LoadOptions): Pro
     ],
   };
 }
+
+const configurationOf = (schema: SchemaNode, complete: unknown, dir: string): Configuration =>
+  finish(resolveForms(schema, complete, dir) as RootFile);
+
+/** The configuration of the file's document after changes that keep it valid. */
+export const changedConfiguration = (file: string, document: unknown): Configuration =>
+  configurationOf(ROOT_SCHEMA, document, dirname(resolve(file)));
 
 const notMap = (path: Path, value: unknown): Finding => ({
   path,

@@ -22,6 +22,7 @@ import { Scope } from '../engine/runtime/scope.ts';
 import { Supervisor } from '../engine/runtime/supervisor.ts';
 import { systemClock } from '../engine/runtime/time.ts';
 import { newKeyPair } from '../http/kernel/auth/local-issuer.ts';
+import { EMPTY_LOGS } from './fakes/empty-logs.ts';
 import { FakeProcessSettings } from './fakes/fake-process-settings.ts';
 import { testDatabase } from './support/database.ts';
 import { type MetricRow, printRow, readMetricsTable, registeredMetrics } from './support/metrics-table.ts';
@@ -84,7 +85,7 @@ async function running(t: Test): Promise<Metrics> {
   const scratchDir = t.testdirName;
   const live = new LiveSettings(configuration, new LogThreshold('silent'));
   const settings = new FakeProcessSettings();
-  const all = { ...parts, metrics, env: {}, scratchDir, live, settings };
+  const all = { ...parts, metrics, env: {}, scratchDir, live, settings, logs: EMPTY_LOGS };
   const service = await compose(configuration, all, scope, never);
   const tree = new Supervisor({ name: 'longshore', ...parts, metrics, children: service.children });
   t.teardown(() => tree.stop(systemClock.now() + 10_000));

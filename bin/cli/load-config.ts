@@ -1,7 +1,7 @@
 // Loads a configuration file for a command. All faults become one error; each warning is printed once.
 
 import type { Configuration } from '../../config/configuration.ts';
-import { loadConfiguration } from '../../config/load.ts';
+import { changedConfiguration, loadConfiguration } from '../../config/load.ts';
 import { missingFileFindings } from '../../config/named-files.ts';
 import type { Cursor } from '../../config/path.ts';
 import { ROOT_SCHEMA } from '../../config/schema/root.ts';
@@ -53,5 +53,6 @@ export async function loadConfigFile(
   const loaded = await load();
   if (!loaded.ok) throw new ConfigurationError(loaded.faults.map(formatFault).join('\n'));
   for (const warning of loaded.warnings) io.err(`warning: ${warning}\n`);
-  return { configuration: loaded.configuration, source: { file, document: loaded.document, load } };
+  const finish: SettingsFile['finish'] = (document) => changedConfiguration(file, document);
+  return { configuration: loaded.configuration, source: { file, document: loaded.document, load, finish } };
 }

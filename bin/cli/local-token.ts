@@ -16,7 +16,7 @@ interface LocalSubject {
   readonly roles?: Readonly<Record<string, string>>;
 }
 
-const LIFETIME_SECONDS = 24 * 60 * 60;
+export const LIFETIME_SECONDS = 24 * 60 * 60;
 
 interface TokenIssuer {
   /** PEM file of the private key. */

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { loadConfiguration } from '../../config/load.ts';
+import { changedConfiguration, loadConfiguration } from '../../config/load.ts';
 import { formatFault } from '../../config/validate.ts';
 import { DiskFloor } from '../../engine/adapters/uploads/disk-floor.ts';
 import { createLogger, LogThreshold } from '../../engine/runtime/log.ts';
@@ -60,7 +60,11 @@ export const plugin: Command = implement(PLUGIN, async ({ values: { config, id }
   const level: SettingsApplier<typeof loaded.configuration> = {
     apply: (kinds, next) => void (kinds.has('log-level') && threshold.set(next.containerCore.log.level)),
   };
-  const settings = new Reloading({ file: config, document: loaded.document, load }, level, threshold, clock, log);
+  const source = {
+    ...{ file: config, document: loaded.document, load },
+    finish: (document: unknown) => changedConfiguration(config, document),
+  };
+  const settings = new Reloading(source, level, threshold, clock, log);
   using signals = tunedBySignals(settings, log, io.signal);
   const { signal } = signals;
   signal.addEventListener('abort', () => settings.end(), { once: true });

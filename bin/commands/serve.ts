@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createLogger, LogThreshold } from '../../engine/runtime/log.ts';
+import { RecentLog } from '../../engine/runtime/recent-log.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { implement } from '../cli/arguments.ts';
 import { type Command, EXIT } from '../cli/command.ts';
@@ -15,7 +16,8 @@ import { tellReady } from '../compose/tuning-signals.ts';
 export const serve: Command = implement(SERVE, async ({ values }, io) => {
   const { configuration, source } = await loadConfigFile(values.config, io);
   const threshold = new LogThreshold(configuration.containerCore.log.level);
-  const log = createLogger({ level: threshold, to: { fd: 1 } });
+  const recent = new RecentLog();
+  const log = createLogger({ level: threshold, to: { fd: 1 }, recent });
   const ended = await runService(
     {
       configuration,
@@ -23,6 +25,7 @@ export const serve: Command = implement(SERVE, async ({ values }, io) => {
       threshold,
       clock: systemClock,
       log,
+      recent,
       env: io.env,
       scratchDir: scratchDir(values.config, configuration.containerCore.ports.installer),
       ready: async (addresses, signal) => {

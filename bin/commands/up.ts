@@ -14,6 +14,7 @@ import { aborted, Failure } from '../../engine/runtime/failure.ts';
 import { exists, writeWhole } from '../../engine/runtime/files.ts';
 import { createLogger, LogThreshold } from '../../engine/runtime/log.ts';
 import { bundled } from '../../engine/runtime/program-files.ts';
+import { RecentLog } from '../../engine/runtime/recent-log.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { implement, wholeNumber } from '../cli/arguments.ts';
 import { type Command, EXIT, UsageError } from '../cli/command.ts';
@@ -41,7 +42,8 @@ export const up: Command = implement(UP, async ({ values }, io) => {
     );
   await removeEndpoints(dir); // left by an `up` that was killed
   const threshold = new LogThreshold('info');
-  const log = createLogger({ level: threshold, to: { file: dir.log } });
+  const recent = new RecentLog();
+  const log = createLogger({ level: threshold, to: { file: dir.log }, recent });
   io.err(`data directory ${dir.path}\n`);
   const port = await postgresPort(dir);
   const password = await superuserPassword(dir);
@@ -59,7 +61,7 @@ export const up: Command = implement(UP, async ({ values }, io) => {
     await Promise.race([begun.promise, starting]);
     await keepCompiled(dir);
     const { embeddedService } = await import('../compose/embedded-service.ts');
-    const ended = await embeddedService({ dir, portBase, starting, server, threshold, log, ...values }, io);
+    const ended = await embeddedService({ dir, portBase, starting, server, threshold, log, recent, ...values }, io);
     return ended === 'stopped' ? EXIT.ok : EXIT.failed;
   } finally {
     over.abort(aborted('all other parts have stopped'));

@@ -23,6 +23,7 @@ import type { ChildSpec } from '../../engine/runtime/actor.ts';
 import { MetricsHistory } from '../../engine/runtime/metrics-history.ts';
 import type { Scope } from '../../engine/runtime/scope.ts';
 import type { ChildStatus } from '../../engine/runtime/supervisor.ts';
+import type { RecentLogs } from '../../http/installer/admin/logs.ts';
 import type { LocalSignIn } from '../../http/installer/console/console-routes.ts';
 import { AuditTrail } from '../../http/kernel/pipeline/audit-trail.ts';
 import { openAccess } from './access-database.ts';
@@ -77,6 +78,7 @@ interface ComposeParts extends CoreParts {
   /** The settings that may change at run time. */
   readonly live: LiveSettings;
   readonly settings: ProcessSettings;
+  readonly logs: RecentLogs;
 }
 
 export async function compose(
@@ -124,7 +126,7 @@ export async function compose(
     ...{ clock, log, metrics, ready: () => ready, room, trail },
     adminListener: adminListener && { host: adminListener.bindHost, port: adminListener.port },
   };
-  const auth = await authSettings(containerCore, core.accounts, clock, log);
+  const auth = await authSettings(containerCore, core.accounts, clock, log, parts.signIn?.signOuts);
   const host =
     configuration.pluginHost && hosted.length > 0
       ? await pluginHost(
@@ -179,7 +181,7 @@ export async function compose(
       uploadExpiryMs: parts.live.uploadExpiryMs,
       mailsAreSent: delivery !== undefined,
       ...{ pauses: inForce, pausable, history, secondChances },
-      signIn: parts.signIn,
+      ...{ logs: parts.logs, signIn: parts.signIn },
     },
     [...pluginChecks(data.plugins, breakers), partsCheck(() => statuses())],
     auth,

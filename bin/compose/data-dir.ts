@@ -13,6 +13,8 @@ export interface DataDir {
   readonly endpoints: string;
   readonly tokenKey: string;
   readonly tokenPublicKey: string;
+  /** When people signed out everywhere. */
+  readonly signOuts: string;
   /** Port of the embedded PostgreSQL, chosen at each start; the configuration refers to it. */
   readonly postgresPort: string;
   /** Of the superuser of the embedded PostgreSQL; only this program uses it. */
@@ -69,6 +71,7 @@ export function dataDir(path: string): DataDir {
     endpoints: at('endpoints.json'),
     tokenKey: at('token-key.pem'),
     tokenPublicKey: at('token-key.pub.pem'),
+    signOuts: at('sign-outs.json'),
     postgresPort: at('postgres.port'),
     postgresPassword: at('postgres.password'),
     objects: at('objects'),

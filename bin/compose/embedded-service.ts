@@ -16,6 +16,7 @@ import { aborted } from '../../engine/runtime/failure.ts';
 import { writeWhole } from '../../engine/runtime/files.ts';
 import { type Logger, type LogThreshold, silentLogger } from '../../engine/runtime/log.ts';
 import { runtimeArgv } from '../../engine/runtime/program-files.ts';
+import type { RecentLog } from '../../engine/runtime/recent-log.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { newKeyPair } from '../../http/kernel/auth/local-issuer.ts';
 import type { CommandIo } from '../cli/command.ts';
@@ -41,6 +42,7 @@ export interface EmbeddedService {
   readonly server: { readonly port: number; readonly password: string };
   readonly threshold: LogThreshold;
   readonly log: Logger;
+  readonly recent: RecentLog;
   readonly demo: boolean;
   /** Exit when the demo is over. */
   readonly exit: boolean;
@@ -51,7 +53,7 @@ export interface EmbeddedService {
  * stopped then.
  */
 export async function embeddedService(
-  { dir, portBase, starting, server, threshold, log, demo, exit }: EmbeddedService,
+  { dir, portBase, starting, server, threshold, log, recent, demo, exit }: EmbeddedService,
   io: CommandIo,
 ): Promise<'stopped' | 'broken'> {
   await writeOnce(dir, portBase ?? DEFAULT_PORT_BASE);
@@ -65,7 +67,7 @@ export async function embeddedService(
   const stop = new AbortController();
   const signal = AbortSignal.any([io.signal, stop.signal]);
   let page = '';
-  const signIn = localSignIn(dir, configuration, demo, (code) =>
+  const signIn = await localSignIn(dir, configuration, demo, (code) =>
     io.err(
       `console: open ${page}#/sign-in?code=${code} to sign in as its operator; the link works once, within an hour\n`,
     ),
@@ -74,7 +76,7 @@ export async function embeddedService(
   try {
     return await runService(
       {
-        ...{ configuration: bySocket(configuration, postgres), source, threshold, log, foundation },
+        ...{ configuration: bySocket(configuration, postgres), source, threshold, log, recent, foundation },
         clock: systemClock,
         close: () => postgres.stop(),
         env: io.env,

@@ -12,6 +12,7 @@ import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { type AuthSettings, profileRecorder } from '../../http/kernel/auth/authenticate.ts';
+import type { SignOuts } from '../../http/kernel/auth/sign-outs.ts';
 import { TokenGuesses } from '../../http/kernel/auth/token-guesses.ts';
 import { tokenVerifier } from '../../http/kernel/auth/tokens.ts';
 import { apiDocs } from '../../http/kernel/openapi/api-docs.ts';
@@ -186,6 +187,7 @@ export async function authSettings(
   accounts: Pick<Accounts, 'remember'>,
   clock: Clock,
   log: Logger,
+  signOuts?: Pick<SignOuts, 'refusing'>,
 ): Promise<AuthSettings> {
   const { adminToken, oauth, operators } = core.authentication ?? {};
   const keys =
@@ -194,23 +196,24 @@ export async function authSettings(
       : oauth?.publicKeyFile !== undefined
         ? { publicKeyPem: await readFile(oauth.publicKeyFile, 'utf8') }
         : undefined;
+  const verify =
+    oauth && keys
+      ? tokenVerifier(
+          {
+            issuer: oauth.issuer,
+            audience: oauth.audience,
+            clockToleranceMs: oauth.clockToleranceMs,
+            operators,
+          },
+          keys,
+        )
+      : undefined;
   return {
     adminToken,
     guesses: new TokenGuesses({ isProxy: proxyCheck(core.http), clock, log: log.child({ actor: 'http' }) }),
     operators: operators !== undefined && oauth !== undefined,
     queryToken: oauth?.queryToken ?? false,
-    verify:
-      oauth && keys
-        ? tokenVerifier(
-            {
-              issuer: oauth.issuer,
-              audience: oauth.audience,
-              clockToleranceMs: oauth.clockToleranceMs,
-              operators,
-            },
-            keys,
-          )
-        : undefined,
+    verify: verify && signOuts ? signOuts.refusing(verify) : verify,
     remember: profileRecorder(accounts, clock, log),
   };
 }

@@ -16,6 +16,7 @@ import { transient } from '../../engine/runtime/failure.ts';
 import type { LiveSetting } from '../../engine/runtime/live-setting.ts';
 import type { MetricsHistory } from '../../engine/runtime/metrics-history.ts';
 import type { ChildStatus } from '../../engine/runtime/supervisor.ts';
+import type { RecentLogs } from '../../http/installer/admin/logs.ts';
 import type { LocalSignIn } from '../../http/installer/console/console-routes.ts';
 import { eventMetrics } from '../../http/installer/events/event-routes.ts';
 import { liveInstallStatus } from '../../http/installer/live-status.ts';
@@ -40,6 +41,7 @@ interface InstallerActors {
   readonly pauses: Pick<PausesInForce, 'all'>;
   readonly pausable: PausableNames;
   readonly history: MetricsHistory;
+  readonly logs: RecentLogs;
   /** The current settings. */
   readonly intervals: LiveSetting<DaemonIntervals>;
   readonly uploadExpiryMs: LiveSetting<number>;
@@ -86,6 +88,7 @@ export function installerFrontEnd(
           secondChances: actors.secondChances,
           pausable: actors.pausable,
           history: actors.history,
+          logs: actors.logs,
           onResumable: resumableMetrics(parts.metrics),
           eventMetrics: eventMetrics(parts.metrics),
           processSettings: actors.settings,

@@ -1,6 +1,7 @@
 // Reloads the configuration file at run time.
 //   starting   reloads wait until everything runs
-//   running    one reload at a time: read, validated as a whole, compared with the running settings, applied where possible
+//   running    one reload at a time: read, validated as a whole, compared with the running settings, applied where possible;
+//              log level and sizes of lanes may be set in between, which the next reload takes back
 //   ending     rejected, including reloads that wait or read
 // Each reload reports the settings that need a restart, until the restart or until the file matches the running settings again.
 
@@ -8,15 +9,26 @@ import { dirname, resolve } from 'node:path';
 import { changesBetween, type SettingChange, withChanges } from '../../config/changes.ts';
 import type { Configuration } from '../../config/configuration.ts';
 import type { LoadResult } from '../../config/load.ts';
+import { displayPath, valueAt } from '../../config/path.ts';
 import { ROOT_SCHEMA } from '../../config/schema/root.ts';
 import type { LiveKind } from '../../config/schema-node.ts';
+import { shownSettings } from '../../config/shown-settings.ts';
 import { formatFault } from '../../config/validate.ts';
 import type { LogLevel } from '../../engine/model/log-level.ts';
-import type { LevelChange, ProcessSettings, ReloadAnswer, ReloadReport } from '../../engine/ports/process-control.ts';
+import type {
+  LaneSizes,
+  LevelChange,
+  ProcessSettings,
+  ReloadAnswer,
+  ReloadReport,
+  RunningConfiguration,
+  SizingAnswer,
+} from '../../engine/ports/process-control.ts';
 import { transient } from '../../engine/runtime/failure.ts';
 import type { Logger, LogThreshold } from '../../engine/runtime/log.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
+import { LANE_BOUNDS, sizing } from './lane-sizes.ts';
 
 /** The file that the program was started with. */
 export interface SettingsFile<C = Configuration> {
@@ -25,6 +37,8 @@ export interface SettingsFile<C = Configuration> {
   readonly document: Readonly<Record<string, unknown>>;
   /** Reloads it with the environment of the start. */
   readonly load: () => Promise<LoadResult<C>>;
+  /** The configuration of a document that differs from a loaded one in live settings only. */
+  readonly finish: (document: unknown) => C;
 }
 
 /** Applies the settings of these kinds only. */
@@ -43,8 +57,12 @@ export class Reloading<C = Configuration> implements ProcessSettings {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #started = Promise.withResolvers<void>();
-  /** The running settings, in the form of the file. */
+  /** The running settings without the log level, in the form of the file. */
   #document: unknown;
+  /** Paths of the sizes that operators have set since. */
+  readonly #ordered = new Set<string>();
+  #generation = 1;
+  #readAt: number;
   #ended = false;
   #turn: Promise<unknown>;
 
@@ -55,6 +73,7 @@ export class Reloading<C = Configuration> implements ProcessSettings {
     this.#clock = clock;
     this.#log = log.child({ actor: 'reloading' });
     this.#document = source.document;
+    this.#readAt = clock.now();
     this.#turn = this.#started.promise;
   }
 
@@ -70,9 +89,38 @@ export class Reloading<C = Configuration> implements ProcessSettings {
   }
 
   reload(signal: AbortSignal): Promise<ReloadAnswer> {
-    const mine = this.#turn.then(() => this.#reload(signal));
-    this.#turn = mine.catch(() => undefined);
-    return unlessAborted(mine, signal);
+    return this.#inTurn(() => this.#reload(signal), signal);
+  }
+
+  compare(signal: AbortSignal): Promise<ReloadAnswer> {
+    return this.#inTurn(async () => {
+      const read = await this.#readAndCompare(signal);
+      return read.kind === 'faulty' ? read : { kind: 'reloaded', report: read.report };
+    }, signal);
+  }
+
+  running(): RunningConfiguration {
+    const isOrdered = (path: string): boolean =>
+      this.#ordered.has(path) || (path === LOG_LEVEL.join('.') && this.#hasOtherLevel());
+    return {
+      file: this.#source.file,
+      generation: this.#generation,
+      readAt: new Date(this.#readAt),
+      settings: shownSettings(this.#running()).map((setting) => ({ ...setting, isOrdered: isOrdered(setting.path) })),
+    };
+  }
+
+  sizeLane(lane: string, sizes: LaneSizes): SizingAnswer {
+    this.#refuseAtTheEnd();
+    const sized = sizing(this.#document, lane, sizes);
+    if (sized.kind !== 'sized') return sized;
+    const applied = sized.changes.map(({ steps, from, to }) => ({ path: displayPath(steps), from, to }));
+    if (applied.length === 0) return { kind: 'sized', applied };
+    this.#document = withChanges(this.#document, sized.changes);
+    this.#live.apply(new Set([LANE_BOUNDS]), this.#source.finish(this.#document));
+    for (const { path } of applied) this.#ordered.add(path);
+    this.#log.info({ lane, applied }, 'sizes of a lane changed');
+    return { kind: 'sized', applied };
   }
 
   get logLevel(): LogLevel {
@@ -86,31 +134,54 @@ export class Reloading<C = Configuration> implements ProcessSettings {
     return change;
   }
 
+  #inTurn(work: () => Promise<ReloadAnswer>, signal: AbortSignal): Promise<ReloadAnswer> {
+    const mine = this.#turn.then(work);
+    this.#turn = mine.catch(() => undefined);
+    return unlessAborted(mine, signal);
+  }
+
   async #reload(signal: AbortSignal): Promise<ReloadAnswer> {
-    this.#refuseAtTheEnd();
-    // The caller may have given up while other reloads ran.
-    signal.throwIfAborted();
     const { file } = this.#source;
-    const loaded = await this.#read();
-    this.#refuseAtTheEnd();
-    if (!loaded.ok) {
-      const faults = loaded.faults.map((fault) => ({ path: fault.path, text: formatFault(fault) }));
-      this.#log.error(
-        { file, faults: faults.map(({ text }) => text) },
-        'the configuration is invalid; nothing was changed',
-      );
-      return { kind: 'faulty', faults };
+    const read = await this.#readAndCompare(signal);
+    if (read.kind === 'faulty') {
+      const faults = read.faults.map(({ text }) => text);
+      this.#log.error({ file, faults }, 'the configuration is invalid; nothing was changed');
+      return read;
     }
-    const level = { steps: LOG_LEVEL, to: this.#threshold.level };
-    const running = withChanges(this.#document, [level]);
-    const { changes, unchanged } = changesBetween(ROOT_SCHEMA, running, loaded.document, dirname(resolve(file)));
-    const applied = changes.filter(({ live }) => live !== undefined);
-    const report = { ...reportOf(changes), unchanged };
+    const { running, applied, report, loaded } = read;
     const kinds = new Set(applied.flatMap(({ live }) => live ?? []));
     this.#tell({ file, ...report }, 'configuration reloaded', () => this.#live.apply(kinds, loaded.configuration));
     for (const warning of loaded.warnings) this.#log.warn({ warning }, 'configuration warning');
     this.#document = withChanges(running, applied);
+    this.#ordered.clear();
+    this.#generation++;
+    this.#readAt = this.#clock.now();
     return { kind: 'reloaded', report };
+  }
+
+  async #readAndCompare(signal: AbortSignal) {
+    this.#refuseAtTheEnd();
+    // The caller may have given up while other reloads ran.
+    signal.throwIfAborted();
+    const loaded = await this.#read();
+    this.#refuseAtTheEnd();
+    if (!loaded.ok) {
+      const faults = loaded.faults.map((fault) => ({ path: fault.path, text: formatFault(fault) }));
+      return { kind: 'faulty', faults } as const;
+    }
+    const running = this.#running();
+    const dir = dirname(resolve(this.#source.file));
+    const { changes, unchanged } = changesBetween(ROOT_SCHEMA, running, loaded.document, dir);
+    const applied = changes.filter(({ live }) => live !== undefined);
+    return { kind: 'differs', running, applied, report: { ...reportOf(changes), unchanged }, loaded } as const;
+  }
+
+  #running(): unknown {
+    return withChanges(this.#document, [{ steps: LOG_LEVEL, to: this.#threshold.level }]);
+  }
+
+  #hasOtherLevel(): boolean {
+    return valueAt(this.#document, LOG_LEVEL) !== this.#threshold.level;
   }
 
   async #read(): Promise<LoadResult<C>> {

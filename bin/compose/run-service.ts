@@ -7,13 +7,16 @@ import { messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger, LogThreshold } from '../../engine/runtime/log.ts';
 import { Metrics } from '../../engine/runtime/metrics.ts';
 import { observeProcess } from '../../engine/runtime/process-metrics.ts';
+import type { RecentLog } from '../../engine/runtime/recent-log.ts';
 import { Scope } from '../../engine/runtime/scope.ts';
 import { shutDown } from '../../engine/runtime/shutdown.ts';
 import { Supervisor } from '../../engine/runtime/supervisor.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
+import type { RecentLogs } from '../../http/installer/admin/logs.ts';
 import type { LocalSignIn } from '../../http/installer/console/console-routes.ts';
 import { EXIT } from '../cli/command.ts';
+import { secretsRemover } from '../cli/support-bundle/redaction.ts';
 import { type Addresses, compose, type Service } from './compose.ts';
 import { demandAddresses, listenersOf } from './listeners.ts';
 import { LiveSettings } from './live-settings.ts';
@@ -29,6 +32,8 @@ interface ServiceOptions {
   readonly threshold: LogThreshold;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Gets the lines of the log as well. */
+  readonly recent: RecentLog;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where mails are stored when no mail server is configured; undefined = they wait. */
   readonly mailDir?: string;
@@ -62,7 +67,9 @@ export async function runService(options: ServiceOptions, stop: AbortSignal): Pr
     await demandAddresses(listenersOf(configuration));
     const vital = vitalDependencies(configuration, { clock, log });
     await waitForDependencies(vital, { waitMs: configuration.containerCore.startupWaitMs, clock, log }, signal);
-    const parts = { clock, log, metrics, env, scratchDir, mailDir, live, settings, signIn: options.signIn };
+    const redact = secretsRemover(source.document, []);
+    const logs: RecentLogs = { find: (subject, limit) => options.recent.find(subject, limit, redact) };
+    const parts = { clock, log, logs, metrics, env, scratchDir, mailDir, live, settings, signIn: options.signIn };
     service = await compose(configuration, parts, scope, signal);
   } catch (error) {
     if (signal.aborted) return 'stopped';

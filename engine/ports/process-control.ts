@@ -1,6 +1,6 @@
-// What administrators may ask of the process that answers: run a daemon now, retry installs that failed permanently, reload the
-// configuration, change the log level. Exactly one process runs each daemon; another process answers `elsewhere`, and the
-// caller has to ask the next one.
+// What administrators may ask of the process that answers: run a daemon now, retry installs that failed permanently, show and
+// reload the configuration, change the log level and the sizes of lanes. Exactly one process runs each daemon; another process
+// answers `elsewhere`, and the caller has to ask the next one.
 
 import type { DatasetId, TargetId } from '../model/ids.ts';
 import type { LogLevel } from '../model/log-level.ts';
@@ -192,12 +192,54 @@ export interface LevelChange {
   readonly to: LogLevel;
 }
 
+export interface RunningSetting {
+  /** Key path in the configuration file. */
+  readonly path: string;
+  /** As it is written in the file: a scalar, a list, or a section of any content. Secrets are hidden. */
+  readonly value: unknown;
+  /** How a reload applies it, in words; absent if it needs a restart. */
+  readonly live?: string;
+  /** An operator has set it since the file was read. */
+  readonly isOrdered: boolean;
+}
+
+export interface RunningConfiguration {
+  readonly file: string;
+  /** 1 at the start, then one more with each reload that was not refused. */
+  readonly generation: number;
+  /** When the file of this generation was read. */
+  readonly readAt: Date;
+  /** In the order of the schema. */
+  readonly settings: readonly RunningSetting[];
+}
+
+/** Both are at least 1. */
+export interface LaneSizes {
+  /** Most jobs that run at once. */
+  readonly workerCount?: number;
+  /** Most jobs that are claimed and held in memory. */
+  readonly inMemoryQueueSize?: number;
+}
+
+export type SizingAnswer =
+  /** Only what differs from before. */
+  | { readonly kind: 'sized'; readonly applied: readonly AppliedSetting[] }
+  /** Outside the bounds of the configuration file: nothing was changed. The path is the key of the size. */
+  | { readonly kind: 'faulty'; readonly faults: readonly SettingFault[] }
+  /** No lane of this name has sizes that may change; there are others. */
+  | { readonly kind: 'unknown'; readonly lanes: readonly string[] };
+
 export interface ProcessSettings {
   /**
    * Reloads the configuration file and applies what may change without a restart; concurrent calls run one after the other.
    * Rejects as `transient` once the process shuts down.
    */
   reload(signal: AbortSignal): Promise<ReloadAnswer>;
+  /** Reads the file and tells what a reload would do. Changes nothing. */
+  compare(signal: AbortSignal): Promise<ReloadAnswer>;
+  running(): RunningConfiguration;
+  /** Applied like a reload; lasts until the next reload or restart. Fails as `transient` once the process shuts down. */
+  sizeLane(lane: string, sizes: LaneSizes): SizingAnswer;
   readonly logLevel: LogLevel;
   /** Lasts until the next reload or restart. Without a level: the next one of info, debug, trace. */
   setLogLevel(level?: LogLevel): LevelChange;

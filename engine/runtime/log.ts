@@ -26,6 +26,8 @@ export interface LogOptions {
   readonly level: LogLevel | LogThreshold;
   /** A file that is appended to, or a descriptor; 1 is standard output. */
   readonly to: LogTarget;
+  /** Gets each line as well. */
+  readonly recent?: { add(line: string): void };
 }
 
 /** Lines of this severity or above are written at once, not at the end of the turn. 40 is a warning in pino. */
@@ -34,6 +36,7 @@ const AT_ONCE = 40;
 /** Creates a logger that writes JSON lines, or readable lines to a terminal. For lost lines see log-destination.ts. */
 export function createLogger(options: LogOptions): Logger {
   const threshold = options.level instanceof LogThreshold ? options.level : new LogThreshold(options.level);
+  const { recent } = options;
   const destination = new LogDestination(options.to, {
     recovered: (lost) => log.warn({ lost }, 'the log is written again'),
   });
@@ -58,12 +61,19 @@ export function createLogger(options: LogOptions): Logger {
       },
       formatters: { level: (label) => ({ level: label }) },
     },
-    destination,
+    recent ? both(recent, destination) : destination,
   );
   return Object.assign(log, {
     isLevelEnabled: (level: string) => threshold.passes(log.levels.values[level] ?? Number.NaN),
   });
 }
+
+const both = (recent: { add(line: string): void }, destination: LogDestination): pino.DestinationStream => ({
+  write(line) {
+    recent.add(line);
+    destination.write(line);
+  },
+});
 
 /** A logger that writes nothing; for tests and one-shot commands. */
 export function silentLogger(): Logger {

@@ -32,6 +32,8 @@ import { datasetHistoryRoute } from './admin/dataset-history.ts';
 import { allDatasetsRoute, datasetReportRoute } from './admin/dataset-reports.ts';
 import { failedImportsRoute, failedInstallsRoute } from './admin/failed-reports.ts';
 import { jobRetryRoute, jobsReportRoute } from './admin/jobs.ts';
+import { laneSizesRoute } from './admin/lane-sizes.ts';
+import { logRoute, type RecentLogs } from './admin/logs.ts';
 import { type HistorySource, metricsHistoryRoute } from './admin/metrics-history.ts';
 import { objectListingRoute } from './admin/object-listing.ts';
 import { pauseRoutes } from './admin/pauses.ts';
@@ -120,6 +122,8 @@ export interface InstallerOptions
   readonly history: HistorySource;
   /** Of the process that answers. */
   readonly processSettings: ProcessSettings;
+  /** Of the process that answers. */
+  readonly logs: RecentLogs;
   /** Control databases of the enabled install targets. */
   readonly sites: readonly Pick<InstallTarget, 'state'>[];
   readonly reconciler: ReconcilerControl;
@@ -181,6 +185,8 @@ export function installerRoutes(options: InstallerOptions): readonly Route[] {
     ...reconcileRoutes(options),
     ...pruneRoutes(options),
     ...processSettingsRoutes(options),
+    laneSizesRoute(options),
+    logRoute(options),
     ...pauseRoutes(options),
     ...problemRoutes(options),
     ...problemOrderRoutes(options),

@@ -26,6 +26,7 @@ import { MetricsHistory } from '../../engine/runtime/metrics-history.ts';
 import { systemClock } from '../../engine/runtime/time.ts';
 import { eventMetrics } from '../../http/installer/events/event-routes.ts';
 import { installerRoutes } from '../../http/installer/routes.ts';
+import { EMPTY_LOGS } from '../fakes/empty-logs.ts';
 import { FakePrunerControl, FakeReconcilerControl } from '../fakes/fake-daemons.ts';
 import { FakeFailedInstalls } from '../fakes/fake-failed-installs.ts';
 import { FakeProcessSettings } from '../fakes/fake-process-settings.ts';
@@ -82,6 +83,7 @@ async function serve(): Promise<string> {
     cancels: new PostgresJobCancels(db, { id: 1, listen: () => () => undefined }),
     pausable: { lane: [], plugin: [], target: [] },
     history: new MetricsHistory(),
+    logs: EMPTY_LOGS,
     failedInstalls: new FakeFailedInstalls(),
     problems: new PostgresProblems(db),
     secondChances: NO_CHANCES,

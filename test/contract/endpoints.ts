@@ -114,7 +114,7 @@ export const ENDPOINT_ROWS = {
   'ours/GET /users/self/meta': 'quota',
   'ours/GET /service-meta': 'what a site needs to know, and for each install target the fields that it requires',
   'ours/console':
-    'its page and files, its settings, who the caller is, and a token for the code of the link that longshore up prints',
+    'its page and files, its settings, who the caller is, a token for the code of the link that longshore up prints, and the end of all tokens of the caller',
   'ours/PUT offer and receipt': 'shares; 204',
   'ours/DELETE document': '204',
   'ours/PUT dataset-properties': '202',
@@ -145,5 +145,8 @@ export const ENDPOINT_ROWS = {
   'ours/store hold': 'changes of the object store wait until it is released; 200, 503 while it is held, and 422',
   'ours/metrics history': 'the last 24 hours of the main numbers of the process',
   'ours/reload and log level': 'applied, or refused with the faults; the level before and after',
+  'ours/configuration': 'what runs, without secrets, and what a reload would change',
+  'ours/lane sizes': 'changed until the next reload; 422 outside the bounds of the file',
+  'ours/logs': 'recent records about a dataset or a request; 400 for neither',
   'ours/api and operators': 'documentation, health, metrics',
 } as const;

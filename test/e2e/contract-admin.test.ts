@@ -414,6 +414,31 @@ row('ours/reload and log level', async (t) => {
     [422, { status: 'invalid-input', errors: { byKey: { 'installer.cacheDb': [/found nothing/] } } }],
   );
 });
+row('ours/configuration', async (t) => {
+  const { status, body } = await admin.get('/admin/config');
+  const { settings } = body as { settings: readonly { path: string; value: unknown; live?: string }[] };
+  t.match([status, body], [200, { file: join(dir, 'config.yaml'), generation: Number, readAt: /^\d{4}-/ }]);
+  const of = (path: string) => settings.find((setting) => setting.path === path);
+  t.match(of('containerCore.log.level'), { value: 'info', live: 'applies immediately' });
+  t.strictSame(of('installer.cacheDb.password'), { path: 'installer.cacheDb.password', value: '[hidden]' });
+  const same = { applied: [], needsRestart: [], unchanged: Number };
+  t.match(await admin.get('/admin/rpc/config/reload'), { status: 200, body: same });
+});
+row('ours/lane sizes', async (t) => {
+  const path = 'installer.lanes.sharing.workerCount';
+  const sized = await admin.send('PATCH', '/admin/lanes/sharing/sizes', { workerCount: 3 });
+  t.match([sized.status, sized.body], [200, { applied: [{ path, from: Number, to: 3 }] }]);
+  t.match(await (await nobody.get('/metrics')).text, /longshore_lane_workers{lane="sharing"} 3\n/);
+  const back = await admin.send('POST', '/admin/rpc/config/reload');
+  t.match(back.body, { applied: [{ path, from: 3 }] });
+  t.equal((await admin.send('PATCH', '/admin/lanes/sharing/sizes', { workerCount: 21 })).status, 422);
+  t.equal((await admin.send('PATCH', '/admin/lanes/nowhere/sizes', { workerCount: 2 })).status, 404);
+});
+row('ours/logs', async (t) => {
+  const { status, body } = await admin.get('/admin/logs?request=r-1');
+  t.match([status, body], [200, { results: [], cut: false }]);
+  t.equal((await admin.get('/admin/logs')).status, 400);
+});
 row('ours/api and operators', async (t) => {
   await checkApiPage(t, nobody);
   for (const path of ['/api/openapi.json', '/health', '/ready', '/metrics'])

@@ -320,8 +320,11 @@ row('ours/console', async (t) => {
   const signedIn = await nobody.send('POST', '/console/sign-in', { code });
   t.equal(signedIn.status, 200);
   const { token } = signedIn.body as { token: string };
-  t.match((await at.as({ authorization: `Bearer ${token}` }).get('/console/self')).body, { role: 'operator' });
+  const operator = at.as({ authorization: `Bearer ${token}` });
+  t.match((await operator.get('/console/self')).body, { role: 'operator' });
   t.equal((await nobody.send('POST', '/console/sign-in', { code })).status, 403);
+  t.equal((await operator.call('POST', '/console/sign-out-everywhere')).status, 204);
+  t.equal((await operator.get('/console/self')).status, 401);
 });
 row('ours/PUT offer and receipt', async (t) => {
   t.equal((await owner.send('PUT', `/datasets/${second}/shares/77/offer`, { action: 'grant' })).status, 204);

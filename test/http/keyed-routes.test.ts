@@ -30,6 +30,7 @@ const WITHOUT: Readonly<Record<string, readonly string[]>> = {
   'has its own offset': ['overrideResumableUpload'],
   reads: ['getReportStatuses'],
   'gives a token, of which two do no harm, or takes each code once': ['signInAsSample', 'signInByCode'],
+  'ends what a repetition finds ended': ['signOutEverywhere'],
   'asks for a test message, of which two do no harm': ['testWebhook'],
   'is called by lanes, which repeat it': [
     ...['importDataset', 'installData', 'installMeta', 'installFiles', 'uninstallFiles', 'uninstallDataset'],

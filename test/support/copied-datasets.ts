@@ -96,8 +96,10 @@ export class CopiedDatasets implements AsyncDisposable {
       versions.set(name, { etag: etagOf(stats), ms: Number(stats.mtimeNs / 1_000_000n) });
     }
     const [meta, data] = [versions.get(META), versions.get(DATA)];
-    if (!meta || !data) throw new Error(`the original has no ${META} or no ${DATA}`);
-    return { ...copy, metaEtag: meta.etag, metaMs: meta.ms, dataEtag: data.etag, dataMs: data.ms };
+    if (!meta) throw new Error(`the original has no ${META}`);
+    // An import that failed has left no data, and no row that names their version.
+    const { etag, ms } = data ?? meta;
+    return { ...copy, metaEtag: meta.etag, metaMs: meta.ms, dataEtag: etag, dataMs: ms };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -211,7 +213,8 @@ const OWN: Readonly<Record<string, string>> = {
 
 /** Those that have rows of datasets, unless triggers fill them. What other tables refer to comes first. */
 const TABLES = `
-  select c.table_schema as schema, c.table_name as name, array_agg(c.column_name::text order by c.ordinal_position) as columns
+  select c.table_schema as schema, c.table_name as name, array_agg(c.column_name::text order by c.ordinal_position)
+      filter (where c.is_identity = 'NO') as columns
   from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
   where t.table_type = 'BASE TABLE' and c.is_generated = 'NEVER' and c.table_schema not in ('access', 'report')
   group by c.table_schema, c.table_name

@@ -2,7 +2,7 @@
 
 import { createRoot } from 'react-dom/client';
 import { signInAtStart, signInByLink } from './api/issuer.ts';
-import { reachable } from './api/reachability.ts';
+import { reachable, watchServer } from './api/reachability.ts';
 import { loadSettings } from './api/settings.ts';
 import { tellProblem } from './components/toasts.tsx';
 import { App } from './shell/app.tsx';
@@ -13,6 +13,7 @@ async function start(root: HTMLElement): Promise<void> {
   const { product, signIn } = await settingsAtLast();
   await signInAtStart(signIn).catch(tellProblem);
   addEventListener('hashchange', () => void signInByLink(signIn).catch(tellProblem));
+  watchServer();
   createRoot(root).render(<App product={product} />);
 }
 

@@ -6,6 +6,9 @@ import { problemTexts } from './texts-problems.ts';
 
 const rounded = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: 2 });
 
+/** What an audited request recorded besides its route. */
+type Records = Readonly<Record<string, string | number>>;
+
 export const operatorTexts = {
   operate: {
     readOnly: 'You are an observer: you see everything here and change nothing. Ask an operator for changes.',
@@ -75,10 +78,11 @@ export const operatorTexts = {
     },
     sizes: 'Sizes of a lane',
     sizesAdvice:
-      'workerCount is how many jobs run at the same time, inMemoryQueueSize how many are claimed and held. The configuration file decides; a reload applies it, and running jobs finish.',
+      'workerCount is how many jobs run at the same time, inMemoryQueueSize how many are claimed and held. A slider applies at once to the process that answers, until its next reload or restart. Running jobs finish.',
     size: (name: string, running: number) => `${name}, running with ${running}`,
-    change: 'Change these lines in the configuration file, then reload:',
-    noChange: 'Move a slider to see the lines to change.',
+    change:
+      'Sizes differ from the configuration file. To keep them, write these lines to it; a reload takes back the others:',
+    noChange: 'All sizes are those of the configuration file.',
     parts: { plugin: 'Plugins', target: 'Install targets' },
     noParts: { plugin: 'No plugin is configured.', target: 'No install target is enabled.' },
     online: { yes: 'Works', no: 'Fails', unknown: 'Away' },
@@ -96,10 +100,16 @@ export const operatorTexts = {
   },
   reload: {
     action: 'Reload the configuration',
+    compare: 'Compare',
+    differs: (count: number) =>
+      count === 0
+        ? 'The file says what runs.'
+        : `${plural(count, 'setting')} of the file ${count === 1 ? 'differs' : 'differ'} from what runs.`,
+    wouldApply: 'A reload would change these now:',
     done: (applied: number, unchanged: number) =>
       `${applied === 0 ? 'No setting that may change while running differs' : `${plural(applied, 'setting')} applied`}, ${unchanged.toLocaleString('en')} unchanged.`,
     changed: (from: string, to: string) => `from ${from} to ${to}`,
-    needsRestart: 'These differ as well, and need a restart:',
+    needsRestart: 'These need a restart:',
   },
   reconciler: {
     title: 'Reconciler',
@@ -154,20 +164,22 @@ export const operatorTexts = {
     started: 'The process started',
     by: (what: string, who: string) => `${what} (${who})`,
     happenings: {
-      '/admin/rpc/config/reload': () => 'Configuration reloaded',
+      '/admin/rpc/config/reload': (method: string) => (method === 'POST' ? 'Configuration reloaded' : ''),
       '/admin/rpc/log/level': (method: string) => (method === 'POST' ? 'Log level changed' : ''),
-      '/admin/pauses/:kind/:name': (method: string, name: string) =>
+      '/admin/pauses/:kind/:name': (method: string, { name }: Records) =>
         `${name} ${method === 'PUT' ? 'paused' : 'resumed'}`,
+      '/admin/lanes/:lane/sizes': (_method: string, { lane, ...sizes }: Records) =>
+        `${lane}: ${Object.entries(sizes)
+          .map(([size, value]) => `${size} ${value}`)
+          .join(', ')}`,
       '/admin/rpc/datasets/reconcile': (method: string) =>
         method === 'POST' ? 'Full run of the reconciler ordered' : '',
     },
   },
   audit: {
     short: 'Audit',
-    title: 'Audit and configuration',
-    lead: 'Who did what, and what the process that answers runs with.',
-    views: 'Views',
-    viewNames: { trail: 'Who did what', configuration: 'Configuration' },
+    title: 'Audit trail',
+    lead: 'Who did what, and who was refused.',
     fields: {
       actor: 'Who',
       dataset: 'Dataset',
@@ -207,13 +219,53 @@ export const operatorTexts = {
     outcomes: { done: 'Done', refused: 'Refused', rejected: 'Rejected', failed: 'Failed', cut: 'Cut off' },
   },
   configuration: {
+    title: 'Configuration',
+    lead: 'What the process that answers runs with. Other processes have their own.',
+    views: 'Views',
+    viewNames: { settings: 'Running settings', file: 'File and log level', log: 'Log' },
+    readFrom: (file: string, generation: number) =>
+      `From ${file}, ${generation === 1 ? 'not reloaded since the start' : `reloaded ${plural(generation - 1, 'time')}`}, read`,
+    search: 'Search',
+    searchHint: 'Words in key or value',
+    only: 'Which',
+    kinds: {
+      '': 'All settings',
+      live: 'Changed by a reload',
+      restart: 'Changed by a restart',
+      set: 'Set by an operator',
+    },
+    count: (shown: number, all: number) =>
+      shown === all ? plural(all, 'setting') : `${shown.toLocaleString('en')} of ${plural(all, 'setting')}`,
+    columns: { setting: 'Setting', value: 'Value', change: 'Changed by' },
+    reloads: 'Reload',
+    restart: 'Restart',
+    untilReload: 'Set until the next reload',
+    none: 'No setting matches',
+    noneAdvice: 'Search for other words, or look at all settings.',
+    clear: 'Show all settings',
     file: 'Configuration file',
     fileAdvice:
-      'The process that answers reads its file again, checks all of it, takes over what may change while it runs, and lists what needs a restart. A file with faults changes nothing. Values of secrets are never shown. To find faults before a reload, run longshore config check with the file.',
+      'A reload reads the file again, checks all of it, takes over what may change while the process runs, and lists what needs a restart. A file with faults changes nothing. Compare shows the same without changing anything. Values of secrets are never shown.',
     level: 'Log level',
     levelAdvice: 'It lasts until the next reload or restart. With debug and trace the log grows fast.',
     levelNow: 'Now:',
     levels: { silent: 'silent', error: 'error', warn: 'warn', info: 'info', debug: 'debug', trace: 'trace' },
     changed: (level: string) => `The log level is ${level}`,
+  },
+  log: {
+    lead: 'The newest log records of the process that answers about one dataset or one request. It keeps about 4 MB of them in memory; the log itself has all.',
+    subjects: { dataset: 'Dataset', request: 'Request' },
+    hints: { dataset: 'Dataset id', request: 'As messages of failures name it' },
+    show: 'Show',
+    which: 'Enter a dataset or a request',
+    whichAdvice:
+      'Failed requests name their id. What plugins printed is in the history of the dataset, also after a restart.',
+    count: (shown: number, isCut: boolean) => `${plural(shown, 'record')}${isCut ? ', the newest' : ''}`,
+    history: 'History of the dataset',
+    since: 'Records are kept since',
+    none: 'Nothing is kept about it',
+    noneAdvice:
+      'Another process may have worked on it, or newer records displaced it. Requests are logged if they change something, are refused or fail.',
+    records: 'Log records, the newest first',
   },
 } as const;

@@ -13,6 +13,13 @@ export const texts = {
     openMenu: 'Menu',
     you: 'You',
     signOut: 'Sign out',
+    account: 'Your account',
+    everywhere: 'Sign out everywhere',
+    everywhereAdvice:
+      'Sign out everywhere also ends your sign-ins in other browsers and on other devices, and all tokens that longshore token printed for you.',
+    leaveAdvice:
+      'Signing out also ends your session at the place where you sign in. Whether other devices stay signed in is decided there.',
+    hereAdvice: 'The token stays valid until it expires. It is only forgotten here.',
     theme: 'Appearance',
     themes: { system: 'System theme', light: 'Light theme', dark: 'Dark theme' },
     unreachable: 'The server cannot be reached. Trying again.',

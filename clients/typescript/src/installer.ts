@@ -164,6 +164,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/console/sign-out-everywhere": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ends all tokens of the caller that were issued until now, on all devices
+         * @description Users and guests may call.
+         */
+        post: operations["signOutEverywhere"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/console/sample-sign-in": {
         parameters: {
             query?: never;
@@ -1168,6 +1188,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Shows what the process that answers runs with, without secrets, and which settings a reload applies
+         * @description Administrators and operators may call; observers where nothing is changed.
+         */
+        get: operations["showConfiguration"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/rpc/config/reload": {
         parameters: {
             query?: never;
@@ -1175,7 +1215,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Shows what a reload would do now, without changing anything
+         * @description Administrators and operators may call; observers where nothing is changed.
+         */
+        get: operations["compareConfiguration"];
         put?: never;
         /**
          * Has the process that answers read its configuration file anew: it takes over what may change while it runs, and tells what needs a restart
@@ -1206,6 +1250,46 @@ export interface paths {
          * @description Administrators and operators may call; observers where nothing is changed.
          */
         post: operations["setLogLevel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/lanes/{lane}/sizes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Changes how many jobs a lane of the responding process runs and holds, until its configuration is reloaded or it stops; running jobs finish
+         * @description Administrators and operators may call; observers where nothing is changed.
+         */
+        patch: operations["sizeLane"];
+        trace?: never;
+    };
+    "/admin/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Shows the recent log records of the responding process about one dataset or one request
+         * @description Administrators and operators may call; observers where nothing is changed.
+         */
+        get: operations["readLog"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1623,6 +1707,8 @@ export interface components {
                     name: string;
                     about: string;
                 }[];
+                /** @description Whether people can sign out everywhere */
+                everywhere: boolean;
             };
         };
         ContactInput: {
@@ -2187,6 +2273,23 @@ export interface components {
             oldestSeconds: number;
             paused?: components["schemas"]["PauseDetail"];
         };
+        LaneSized: {
+            /** @description What differs from before. To keep it, write it to the file */
+            applied: {
+                /** @description Key path in the configuration file */
+                path: string;
+                /** @description What ran */
+                from: number;
+                /** @description What runs now */
+                to: number;
+            }[];
+        };
+        LaneSizesInput: {
+            /** @description Most jobs that run at once */
+            workerCount?: number;
+            /** @description Most jobs that are claimed and held */
+            inMemoryQueueSize?: number;
+        };
         LinkedDataset: {
             datasetUri: string;
             sharesRecords: boolean;
@@ -2225,6 +2328,27 @@ export interface components {
         };
         LogLevelNow: {
             level: components["schemas"]["LogLevel"];
+        };
+        LogRecord: {
+            /** Format: date-time */
+            time: string;
+            level: string;
+            /** @description Constant; what varies is in the fields */
+            message: string;
+            fields: {
+                [key: string]: unknown;
+            };
+        };
+        LogReport: {
+            /** @description The oldest first */
+            results: components["schemas"]["LogRecord"][];
+            /** @description Whether older records about it were left out */
+            cut: boolean;
+            /**
+             * Format: date-time
+             * @description Of the oldest record that is kept, about any dataset or request; absent = none is kept
+             */
+            since?: string;
         };
         MetricsHistory: {
             /** Format: date-time */
@@ -2784,6 +2908,25 @@ export interface components {
         RevisionHistory: {
             originalId: components["schemas"]["DatasetId"];
             revisions: components["schemas"]["Revision"][];
+        };
+        RunningConfiguration: {
+            file: string;
+            /** @description 1 at the start, then one more with each reload */
+            generation: number;
+            /** Format: date-time */
+            readAt: string;
+            /** @description All settings, with defaults */
+            settings: components["schemas"]["RunningSetting"][];
+        };
+        RunningSetting: {
+            /** @description Key path in the configuration file */
+            path: string;
+            /** @description As it is written in the file; secrets are `[hidden]` */
+            value: unknown;
+            /** @description How a reload applies it; absent = it needs a restart */
+            live?: string;
+            /** @description True = an operator has set it since; the next reload takes it back */
+            untilReload?: boolean;
         };
         SampleSignInInput: {
             user: string;
@@ -3470,6 +3613,81 @@ export interface operations {
             };
             /** @description The body is invalid */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    signOutEverywhere: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description They are refused; new ones are accepted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A header or query parameter is not understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid bearer token */
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12166,6 +12384,187 @@ export interface operations {
             };
         };
     };
+    showConfiguration: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunningConfiguration"];
+                };
+            };
+            /** @description A header or query parameter is not understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No Admin-Token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Admin-Token is wrong */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    compareConfiguration: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What a reload would answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReloadReport"];
+                };
+            };
+            /** @description A header or query parameter is not understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No Admin-Token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Admin-Token is wrong */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The file has faults, reported by key path as at startup; nothing was changed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     reloadConfiguration: {
         parameters: {
             query?: never;
@@ -12396,6 +12795,220 @@ export interface operations {
                 };
             };
             /** @description No such level */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No Admin-Token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Admin-Token is wrong */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sizeLane: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path: {
+                /** @description Its name in the configuration file, or `report` */
+                lane: string;
+            };
+            cookie?: never;
+        };
+        /** @description The sizes */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["LaneSizesInput"];
+            };
+        };
+        responses: {
+            /** @description It has these sizes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LaneSized"];
+                };
+            };
+            /** @description The body is not JSON or too large */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No Admin-Token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Admin-Token is wrong */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such lane, or its sizes need a restart */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is invalid, or a size is outside the bounds of the configuration file */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request line and the headers are too large: more than 16 KiB */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service cannot be reached just now, or it is stopping; Retry-After says when to try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readLog: {
+        parameters: {
+            query?: {
+                /** @description Dataset id */
+                dataset?: string;
+                /** @description X-Request-Id of a response */
+                request?: string;
+                /** @description Maximum number of records, the newest. A response also ends at 512 KiB. */
+                limit?: number;
+            };
+            header?: {
+                /** @description Interface version: chooses field names, and fields that only the newer one has. Without it, installs that are queued are left out of status blocks */
+                "Api-Version"?: "1.7.0" | "1.8.0";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The records that are kept */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogReport"];
+                };
+            };
+            /** @description A query parameter is invalid, or neither or both name a subject */
             400: {
                 headers: {
                     [name: string]: unknown;

@@ -1,8 +1,9 @@
 // What the web console asks this server besides the API: where the services are and how people sign in, who the caller is, and,
-// under `longshore up`, tokens for a one-time code or for a sample user.
+// under `longshore up`, tokens for a one-time code or for a sample user, and their end.
 
 import type { Static } from 'typebox';
 import type { Profile } from '../../../engine/ports/access-people.ts';
+import type { SignOuts } from '../../kernel/auth/sign-outs.ts';
 import type { TokenGuesses } from '../../kernel/auth/token-guesses.ts';
 import { checkedJsonBody } from '../../kernel/bodies/body.ts';
 import { Type, UserIdOutput } from '../../kernel/openapi/schema-node.ts';
@@ -29,6 +30,7 @@ const ConsoleSettings = Type.Named('ConsoleSettings', {
     ),
     code: Type.Boolean({ description: 'Whether one-time codes are accepted' }),
     sampleUsers: Type.Array(SampleUser),
+    everywhere: Type.Boolean({ description: 'Whether people can sign out everywhere' }),
   }),
 });
 type ConsoleSettings = Static<typeof ConsoleSettings>;
@@ -45,13 +47,14 @@ const SignInInput = Type.Named('SignInInput', { code: Type.String({ minLength: 1
 const SampleSignInInput = Type.Named('SampleSignInInput', { user: Type.String({ maxLength: 20 }) }, CLOSED);
 const SignedIn = Type.Named('SignedIn', { token: Type.String({ description: 'A bearer token' }) });
 
-/** Of an `up` alone: it has the key of its token issuer. */
+/** Of an `up` alone: it has the key of its token issuer, and the only process that verifies tokens. */
 export interface LocalSignIn {
   readonly codes: SignInCodes;
   /** Those of a demo; anybody on this machine may be one of them. */
   readonly samples: readonly SampleUser[];
   operatorToken(): Promise<string>;
   userToken(user: SampleUser): Promise<string>;
+  readonly signOuts: Pick<SignOuts, 'signOut' | 'refusing'>;
 }
 
 export interface ConsoleOptions extends Omit<ConsolePageOptions, 'calls'> {
@@ -74,7 +77,10 @@ export function consoleRoutes(options: ConsoleOptions): readonly Route[] {
   ];
   const settings = (context: RequestContext): ConsoleSettings => ({
     ...{ product, version, services: services(context) },
-    signIn: { ...(oidc ? { oidc } : {}), code: local !== undefined, sampleUsers: [...(local?.samples ?? [])] },
+    signIn: {
+      ...(oidc ? { oidc } : {}),
+      ...{ code: local !== undefined, sampleUsers: [...(local?.samples ?? [])], everywhere: local !== undefined },
+    },
   });
   return [
     ...consolePageRoutes({ ...options, calls }),
@@ -156,7 +162,22 @@ function localSignInRoutes(local: LocalSignIn, guesses: TokenGuesses): readonly 
       await context.json(200, { token: await local.userToken(user) });
     },
   };
-  return local.samples.length > 0 ? [signIn, sample] : [signIn];
+  const signOut: Route = {
+    method: 'POST',
+    servedWhenFull: true,
+    path: '/console/sign-out-everywhere',
+    access: 'user-or-guest',
+    operationId: 'signOutEverywhere',
+    summary: 'Ends all tokens of the caller that were issued until now, on all devices',
+    responses: { 204: { description: 'They are refused; new ones are accepted' }, ...refusals({}) },
+    handler: async (context) => {
+      const { caller, signal } = context;
+      if (caller.kind !== 'user' && caller.kind !== 'guest') throw forbidden('this needs a user');
+      await local.signOuts.signOut(caller, signal);
+      context.empty(204);
+    },
+  };
+  return [signIn, signOut, ...(local.samples.length > 0 ? [sample] : [])];
 }
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;

@@ -186,8 +186,12 @@ async function tell(parts: Parts, context: RequestContext, asked: Asked): Promis
   using _place = parts.places.take(context.tenant);
   const { caller, draining } = context;
   const person = caller.kind === 'admin' ? caller.operator : caller.kind === 'anonymous' ? undefined : caller;
-  const untilMs = person?.untilMs ?? Number.POSITIVE_INFINITY;
-  const stream = new EventStream(parts, { ...asked, after, untilMs, response, signal, draining });
+  const stream = new EventStream(parts, {
+    ...{ ...asked, after, response, signal, draining },
+    get untilMs() {
+      return person?.untilMs ?? Number.POSITIVE_INFINITY;
+    },
+  });
   if (!context.wantsBody) return stream.headOnly();
   parts.eventMetrics.ended(await stream.run());
 }

@@ -35,7 +35,7 @@ export interface Streamed {
   readonly isVisible?: ((signal: AbortSignal) => Promise<boolean>) | undefined;
   /** The id of the last event that the client has. */
   readonly after: number;
-  /** When the caller's token expires, in ms since 1970; Infinity = never. */
+  /** When the caller's token expires, in ms since 1970; Infinity = never. Becomes earlier when the caller signs out. */
   readonly untilMs: number;
   readonly response: ServerResponse;
   /** Aborts when the client leaves, or the server gives up. */

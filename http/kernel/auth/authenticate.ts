@@ -186,6 +186,8 @@ export interface Person {
   readonly profile: Profile;
   /** Only for users. Its effect depends on the route (authenticate.ts). */
   readonly role?: OperatorRole;
+  /** When the token was issued, in ms since 1970; absent if it does not say so. */
+  readonly issuedMs?: number;
   /** When the token expires, in ms since 1970. */
   readonly untilMs?: number;
 }

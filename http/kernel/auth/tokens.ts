@@ -73,7 +73,8 @@ export function tokenVerifier(settings: TokenSettings, keys: TokenKeys, clock: C
     const { payload: claims, protectedHeader } = verified;
     demandAccessType(protectedHeader.typ);
     const untilMs = (claims.exp ?? 0) * 1_000 + settings.clockToleranceMs;
-    const caller = { ...callerOf(claims, token, settings.operators), untilMs };
+    const issued = claims.iat === undefined ? {} : { issuedMs: claims.iat * 1_000 };
+    const caller = { ...callerOf(claims, token, settings.operators), ...issued, untilMs };
     known.keep(token, caller, nowMs, untilMs);
     return caller;
   };

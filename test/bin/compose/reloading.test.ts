@@ -145,6 +145,85 @@ t.test('a file with faults changes nothing and is told as a start would tell it'
   });
 });
 
+t.test('what a reload would do is told without doing it, and without a word in the log', async (t) => {
+  const { write, reloading, live, logged } = await setup(t);
+  const lanes = live.lanes.current;
+  await write(changed(changed(BASE, 'installer.lanes.import.workerCount', 2), 'installer.siteBuild', 'another'));
+  const told = await reloading.compare(never);
+  t.equal(live.lanes.current, lanes);
+  t.equal(reloading.running().generation, 1);
+  t.strictSame(await reloading.reload(never), told);
+  t.equal(live.lanes.current.import.workerCount, 2);
+  await write(changed(BASE, 'installer.lanes.import.workerCount', 21));
+  t.match(await reloading.compare(never), { kind: 'faulty', faults: [{ path: 'installer.lanes.import.workerCount' }] });
+  t.strictSame(
+    (await logged()).map(({ msg }) => msg),
+    ['configuration reloaded'],
+  );
+});
+
+t.test('an operator sizes a lane until the next reload, within the bounds of the file', async (t) => {
+  const { reloading, live, logged } = await setup(t);
+  const path = 'installer.lanes.import.workerCount';
+  const before = live.lanes.current;
+  const install = before.install;
+  const sized = { kind: 'sized', applied: [{ path, from: 20, to: 2 }] };
+  t.strictSame(reloading.sizeLane('import', { workerCount: 2 }), sized);
+  t.match(live.lanes.current.import, { workerCount: 2, inMemoryQueueSize: 10, retry: before.import.retry });
+  t.strictSame(live.lanes.current.install, install, 'others stay as they are');
+  t.strictSame(reloading.sizeLane('import', { workerCount: 2 }), { kind: 'sized', applied: [] });
+  t.strictSame((await logged()).at(-1), {
+    ...{ level: 'info', actor: 'reloading', lane: 'import', applied: sized.applied },
+    msg: 'sizes of a lane changed',
+  });
+  const faulty = reloading.sizeLane('import', { workerCount: 21, inMemoryQueueSize: 101 });
+  t.match(faulty, {
+    kind: 'faulty',
+    faults: [
+      { path: 'inMemoryQueueSize', text: /^found 101; allowed: a whole number 1\.\.100/ },
+      { path: 'workerCount', text: /^found 21; allowed: a whole number 1\.\.20: .* start another process$/ },
+    ],
+  });
+  t.match(reloading.sizeLane('mail', { workerCount: 2 }), { kind: 'unknown', lanes: /import.*report/ });
+  t.equal(live.lanes.current.import.workerCount, 2);
+  t.match(reloading.sizeLane('report', { inMemoryQueueSize: 3 }), {
+    applied: [{ path: 'report.lane.inMemoryQueueSize' }],
+  });
+  t.equal(live.reportLane?.current.queueSize, 3);
+
+  t.match(await reloading.reload(never), { report: { applied: { length: 2 }, needsRestart: [] } });
+  t.strictSame(live.lanes.current, before);
+  reloading.end();
+  t.throws(() => reloading.sizeLane('import', { workerCount: 2 }), /the process is shutting down/);
+});
+
+t.test('the running settings say what was set since the file was read, and no secret', async (t) => {
+  const { write, reloading, file } = await setup(t);
+  const ordered = () => {
+    const { settings } = reloading.running();
+    return settings.flatMap(({ path, value, isOrdered }) => (isOrdered ? [[path, value]] : []));
+  };
+  t.match(reloading.running(), { file, generation: 1, readAt: Date });
+  t.strictSame(ordered(), []);
+  reloading.setLogLevel('debug');
+  reloading.sizeLane('import', { workerCount: 2 });
+  t.strictSame(ordered(), [
+    ['containerCore.log.level', 'debug'],
+    ['installer.lanes.import.workerCount', 2],
+  ]);
+  await write(changed(BASE, 'installer.siteBuild', 'another'));
+  await reloading.reload(never);
+  t.strictSame(ordered(), []);
+  const { generation, settings } = reloading.running();
+  t.equal(generation, 2);
+  t.match(
+    settings.find(({ path }) => path === 'installer.siteBuild'),
+    { value: (BASE.installer as { siteBuild: string }).siteBuild },
+    'what needs a restart runs as before',
+  );
+  for (const secret of Object.values(SECRETS)) t.notMatch(JSON.stringify(settings), secret);
+});
+
 t.test('a file that cannot be read changes nothing', async (t) => {
   const { source, live, threshold, log } = await setup(t);
   const gone = { ...source, load: () => loadConfiguration('/nowhere/config.yaml', { env: {} }) };

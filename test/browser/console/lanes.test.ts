@@ -1,4 +1,4 @@
-// Lanes in a real browser: an operator pauses a plugin and sees its jobs wait, resumes it, moves a slider and reloads the file.
+// Lanes in a real browser: an operator pauses a plugin and sees its jobs wait, resumes it, moves a slider and keeps it in the file.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -37,25 +37,38 @@ t.test('a plugin is paused and resumed', async (t) => {
   t.strictSame(complaints, []);
 });
 
-t.test('a slider shows the lines to change, and a reload applies them', async (t) => {
+t.test('a slider applies at once, and shows the lines that keep it', async (t) => {
   const { page, complaints } = await asOperator(t, chromium, demo, 'lanes');
+  await page.getByText('All sizes are those of the configuration file.').waitFor();
   const slider = page.getByRole('slider', { name: /^workerCount/ });
   await slider.focus();
   await slider.press('ArrowRight');
   await slider.press('ArrowRight');
-  await page.getByText(/\+ +workerCount: 12/).waitFor();
+  await page.getByText('workerCount, running with 12').waitFor(LONG);
+  await page.getByText('- workerCount: 10').waitFor();
+  await page.getByText('+ workerCount: 12').waitFor();
+  await page.getByLabel('Lane', { exact: true }).selectOption('install');
+  const size = page.getByRole('slider', { name: /^inMemoryQueueSize/ });
+  await size.focus();
+  await size.press('Home');
+  await page.getByText('inMemoryQueueSize, running with 1', { exact: true }).waitFor(LONG);
+  await page.getByText('+ inMemoryQueueSize: 1').waitFor();
+  t.equal(await page.getByText('+ workerCount: 12').count(), 1, 'that of the other lane stays');
   t.strictSame(await violations(page), [], 'a difference');
   await page.getByRole('button', { name: 'Reload the configuration' }).scrollIntoViewIfNeeded();
   await picture(page, 'lanes-slider');
+
   const file = join(demo.app.dir, 'config.yaml');
   const document = parseDocument(await readFile(file, 'utf8'));
   document.setIn(['installer', 'lanes', 'import', 'workerCount'], 12);
   await writeFile(file, document.toString());
   await page.getByRole('button', { name: 'Reload the configuration' }).click();
   await page.getByText('1 setting applied').waitFor();
-  await page.getByText('from 10 to 12').waitFor();
-  await page.getByText('workerCount, running with 12').waitFor(LONG);
-  await page.getByText('Move a slider to see the lines to change.').waitFor();
+  await page.getByText('from 1 to 5').waitFor();
+  await page.getByText('inMemoryQueueSize, running with 5', { exact: true }).waitFor(LONG);
+  await page.getByText('All sizes are those of the configuration file.').waitFor();
+  await page.getByLabel('Lane', { exact: true }).selectOption('import');
+  await page.getByText('workerCount, running with 12').waitFor();
   await picture(page, 'lanes-reloaded');
   t.strictSame(complaints, []);
 });

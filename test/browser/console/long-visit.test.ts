@@ -1,11 +1,11 @@
-// A page that stays open: while the server is killed and comes back, and with more datasets than a screen shows.
+// Pages that stay open while the server is killed and comes back.
 
+import type { Page } from 'playwright-core';
 import t from 'tap';
 import { freePortBase, tempDir, up } from '../../support/longshore.ts';
 import { browser } from '../browser.ts';
-import { linkOf, picture, uploaded, visit } from './console.ts';
+import { asOperator, linkOf, picture, uploaded, visit } from './console.ts';
 
-const MANY = 10_000;
 const chromium = await browser(t);
 const dir = await tempDir(t);
 const args = ['--port-base', String(await freePortBase())];
@@ -28,51 +28,36 @@ t.test('says that the server is away, and goes on by itself when it is back', as
   t.equal(await second.stop(), 0);
 });
 
-t.test(`draws few of ${MANY} rows, and reaches the last one`, async (t) => {
-  const app = await up(t, dir, args);
-  await uploaded({ app }, '1', 'Genes to copy');
-  const { page, complaints } = await visit(t, chromium, app.endpoints.installer);
-  let all: readonly object[] = [];
-  await page.route('**/datasets?*', async (route) => {
-    const query = new URL(route.request().url()).searchParams;
-    if (all.length === 0) {
-      const [one] = (await (await route.fetch()).json()) as { datasetId: string }[];
-      all = Array.from({ length: MANY }, (_, i) => ({
-        ...one,
-        datasetId: `${one?.datasetId}-${i}`,
-        name: `Genes ${i + 1}`,
-      }));
-    }
-    const from = Number(query.get('cursor') ?? 0);
-    const to = from + Number(query.get('limit'));
-    await route.fulfill({
-      json: all.slice(from, to),
-      headers: {
-        'x-total-count': String(MANY),
-        ...(to < MANY ? { link: `<http://any.example/datasets?cursor=${to}>; rel="next"` } : {}),
-      },
-    });
-  });
-  // In the tab that shows the sign-in.
-  await page.goto(linkOf(app));
-  await page.getByText('200 of 10,000 datasets').waitFor();
-  const more = page.getByRole('button', { name: 'Show more' });
-  for (let shown = 1_200; shown < MANY; shown += 1_000) {
-    await more.click();
-    await page.getByText(`${shown.toLocaleString('en')} of 10,000 datasets`).waitFor();
+t.test('each open page says that the server is away, and shows what is new when it is back', async (t) => {
+  const first = await up(t, dir, [...args, '--demo']);
+  const demo = { app: first, url: `${first.endpoints.installer}/`, link: () => linkOf(first) };
+  const PAGES = ['datasets', 'access', 'problems', 'problems/jobs', 'lanes', 'plots', 'configuration', 'audit'];
+  const visits: { readonly path: string; readonly page: Page }[] = [];
+  for (const path of PAGES) {
+    const { page } = await asOperator(t, chromium, demo, path);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    visits.push({ path, page });
   }
-  await more.click();
-  await page.getByText('10,000 datasets', { exact: true }).waitFor();
-  const table = page.getByRole('region', { name: 'My datasets' });
-  t.ok((await table.getByRole('row').count()) < 80);
-
-  await table.focus();
-  await page.keyboard.press('End');
-  const last = table.getByRole('link', { name: 'Genes 10000', exact: true });
-  await last.waitFor();
-  t.ok((await table.getByRole('row').count()) < 80);
-  await last.scrollIntoViewIfNeeded();
-  t.ok(await last.isVisible());
-  t.equal(await table.getByRole('row').last().getAttribute('aria-rowindex'), String(MANY + 1));
-  t.strictSame(complaints, []);
+  const dataset = await asOperator(t, chromium, demo, 'datasets');
+  await dataset.page.getByRole('link', { name: 'Genes after the crash' }).click();
+  visits.push({ path: 'dataset', page: dataset.page });
+  await first.crash();
+  const away = (page: Page) => page.getByText('The server cannot be reached. Trying again.');
+  for (const { path, page } of visits) {
+    await away(page).waitFor({ timeout: 120_000 });
+    t.ok(await page.getByRole('heading', { level: 1 }).isVisible(), `${path} says so, and stays`);
+  }
+  const second = await up(t, dir, args);
+  for (const { path, page } of visits) {
+    await away(page).waitFor({ state: 'detached', timeout: 90_000 });
+    await page.locator('main .problem').waitFor({ state: 'detached', timeout: 90_000 });
+    t.ok(await page.getByRole('heading', { level: 1 }).isVisible(), `${path} goes on`);
+  }
+  const lanes = visits.find(({ path }) => path === 'lanes')?.page;
+  await lanes?.getByText(/up for less than a minute|up for \d+ minutes?/).waitFor();
+  await uploaded({ app: second }, '1', 'Genes after the second crash');
+  const list = visits.find(({ path }) => path === 'datasets')?.page;
+  const row = list?.getByRole('row').filter({ hasText: 'Genes after the second crash' });
+  await row?.getByText('Installed').waitFor({ timeout: 90_000 });
+  t.equal(await second.stop(), 0);
 });

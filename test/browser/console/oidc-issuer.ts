@@ -1,5 +1,5 @@
-// A small OIDC issuer on this machine: discovery, authorization code with PKCE, refresh tokens that work once, and the end of the
-// session. It asks nobody: who goes to it is signed in at once, until they sign out here.
+// A small OIDC issuer on this machine: discovery, authorization code with PKCE, refresh tokens that work once, revocation, and the
+// end of the session. It asks nobody: who goes to it is signed in at once, until they sign out here.
 
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -22,6 +22,8 @@ export interface OidcIssuer {
   /** All access tokens, and how often one was renewed. */
   readonly issued: readonly string[];
   readonly renewals: number;
+  /** Tokens that were revoked. */
+  readonly revoked: readonly string[];
   /** Why requests were refused. */
   readonly refused: readonly string[];
   /** `prompt` of the sign-ins. */
@@ -41,14 +43,14 @@ export async function oidcIssuer(t: { teardown(fn: () => unknown): void }, redir
   const key = { ...(await exportJWK(publicKey)), kid: 'one', alg: ALG, use: 'sig' };
   const started = new Map<string, Started>();
   const refreshTokens = new Set<string>();
-  const [issued, refused, prompts]: [string[], string[], (string | null)[]] = [[], [], []];
+  const [issued, refused, revoked, prompts]: [string[], string[], string[], (string | null)[]] = [[], [], [], []];
   const state = {
     url: '',
     lifetimeSeconds: 3_600,
     wrong: undefined as OidcIssuer['wrong'],
     hasSession: false,
     renewals: 0,
-    ...{ issued, refused, prompts },
+    ...{ issued, refused, revoked, prompts },
   };
   const signed = (claims: JWTPayload, audience: string, seconds: number): Promise<string> =>
     new SignJWT({ ...claims, jti: randomUUID() })
@@ -125,6 +127,13 @@ export async function oidcIssuer(t: { teardown(fn: () => unknown): void }, redir
     return tokens(response, start.nonce);
   };
 
+  const revoke = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const token = new URLSearchParams(await bodyOf(request)).get('token') ?? '';
+    refreshTokens.delete(token);
+    revoked.push(token);
+    response.writeHead(200).end();
+  };
+
   const endSession = (asked: URLSearchParams, response: ServerResponse): void => {
     const to = asked.get('post_logout_redirect_uri');
     if (to !== redirectUri) refuse(response, `post_logout_redirect_uri is ${to}`);
@@ -143,6 +152,7 @@ export async function oidcIssuer(t: { teardown(fn: () => unknown): void }, redir
     else if (pathname === '/keys') response.writeHead(200, JSON_TYPE).end(JSON.stringify({ keys: [key] }));
     else if (pathname === '/authorize') authorize(searchParams, response);
     else if (pathname === '/token') void grant(request, response);
+    else if (pathname === '/revoke') void revoke(request, response);
     else if (pathname === '/end-session') endSession(searchParams, response);
     else refuse(response, `no page ${pathname}`);
   });
@@ -158,6 +168,7 @@ const discovery = (url: string): string =>
     authorization_endpoint: `${url}/authorize`,
     token_endpoint: `${url}/token`,
     jwks_uri: `${url}/keys`,
+    revocation_endpoint: `${url}/revoke`,
     end_session_endpoint: `${url}/end-session`,
     response_types_supported: ['code'],
     subject_types_supported: ['public'],

@@ -99,6 +99,8 @@ t.test('signs out at the issuer as well', async (t) => {
   await visitor.page.getByRole('button', { name: 'Sign out' }).click();
   await signInButton(visitor).waitFor();
   t.equal(issuer.hasSession, false);
+  t.equal(issuer.revoked.length, 2, 'the refresh token and the access token are revoked');
+  t.equal(issuer.revoked[1], issuer.issued.at(-1));
   t.equal(visitor.page.url(), url);
   await visitor.page.reload();
   await signInButton(visitor).waitFor();

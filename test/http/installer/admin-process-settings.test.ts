@@ -39,6 +39,39 @@ t.test('a reload tells what was taken over, what needs a restart and how much is
   t.strictSame(await post(RELOAD), { status: 200, body: report });
 });
 
+t.test('what a reload would do is shown without doing it', async (t) => {
+  const report = { applied: [], needsRestart: [{ path: 'installer.siteBuild' }], unchanged: 3 };
+  const { processSettings, get } = await setup(t, async () => {
+    throw new Error('it was done');
+  });
+  processSettings.compare = async () => ({ kind: 'reloaded', report });
+  t.strictSame(await get(RELOAD), { status: 200, body: report });
+  processSettings.compare = async () => ({ kind: 'faulty', faults: [{ path: '', text: 'no YAML' }] });
+  t.match(await get(RELOAD), { status: 422, body: { errors: { general: ['no YAML'] } } });
+});
+
+t.test('the running settings are shown with what operators have set', async (t) => {
+  const { processSettings, get } = await setup(t);
+  const [path, value, live] = ['installer.lanes.import.workerCount', 2, 'applies immediately'];
+  processSettings.configuration = {
+    ...{ file: '/etc/longshore.yaml', generation: 3, readAt: new Date(0) },
+    settings: [
+      { path, value, live, isOrdered: true },
+      { path: 'installer.plugins.genelist.x', value: ['a', 'b'], isOrdered: false },
+    ],
+  };
+  t.strictSame(await get('/admin/config'), {
+    status: 200,
+    body: {
+      ...{ file: '/etc/longshore.yaml', generation: 3, readAt: '1970-01-01T00:00:00.000Z' },
+      settings: [
+        { path, value, live, untilReload: true },
+        { path: 'installer.plugins.genelist.x', value: ['a', 'b'] },
+      ],
+    },
+  });
+});
+
 t.test('a file with faults is 422 with each fault by its key path', async (t) => {
   const faults = [
     { path: '', text: 'F:1:1: found tabs; allowed: YAML' },

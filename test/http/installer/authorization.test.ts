@@ -48,7 +48,7 @@ type Role = keyof typeof ROLES;
 const ROLE_NAMES = Object.keys(ROLES) as Role[];
 
 /** `in` = answered with what was asked for. */
-type Verdict = 'in' | 401 | 403 | 404 | 409 | 410;
+type Verdict = 'in' | 400 | 401 | 403 | 404 | 409 | 410;
 type Row = Readonly<Record<Role, Verdict>>;
 /** One verdict for a route without a dataset, else one for each kind of dataset. */
 type Rule = { readonly any: Row } | Readonly<Record<Kind, Row>>;
@@ -165,6 +165,7 @@ const TABLE: Readonly<Record<string, Rule>> = {
   getConsoleSelf: USERS_AND_GUESTS,
   signInByCode: OPEN,
   signInAsSample: OPEN,
+  signOutEverywhere: USERS_AND_GUESTS,
   reportDatasets: ADMINS,
   reportDataset: ADMINS_ON_DATASETS,
   reportFailedImports: ADMINS,
@@ -185,10 +186,15 @@ const TABLE: Readonly<Record<string, Rule>> = {
   clearFailedInstalls: ADMINS,
   reportClearedInstalls: ADMINS,
   purgeDataset: ADMINS_ON_DATASETS,
+  showConfiguration: ADMINS,
   reloadConfiguration: ADMINS,
+  compareConfiguration: ADMINS,
+  sizeLane: ADMINS,
   showLogLevel: ADMINS,
   setLogLevel: ADMINS,
   readMetricsHistory: ADMINS,
+  // It names neither a dataset nor a request.
+  readLog: { any: row(401, [403, 401, 401, 401, 401, 401, 400]) },
   listPauses: ADMINS,
   pause: ADMINS,
   resume: ADMINS,
@@ -238,6 +244,7 @@ const SENT: Readonly<Record<string, (dataset: string) => Sent>> = {
   putVariablePropertyFile: () => file('text/tab-separated-values'),
   clearFailedInstalls: () => json({ all: true }),
   pause: () => json({}),
+  sizeLane: () => json({}),
   retryProblems: () => json({ all: true }),
   discardProblems: () => json({ all: true, reason: 'r' }),
   holdObjectStore: () => json({ seconds: 1 }),
@@ -276,6 +283,7 @@ async function call(route: Route, at: Added, role: Role) {
     .replace('/jobs/:id', '/jobs/12345')
     .replace(':id', at.dataset)
     .replace(':kind/:name', 'lane/import')
+    .replace(':lane', 'import')
     .replace(':recipient', recipient)
     .replace('files/:name', `files/${built?.script}`)
     .replace(':fileName', path.includes('documents') ? 'notes.pdf' : 'p.tsv');

@@ -35,7 +35,9 @@ import { type ConsoleOptions, consoleRoutes } from '../../../http/installer/cons
 import { SignInCodes } from '../../../http/installer/console/sign-in-codes.ts';
 import { eventMetrics } from '../../../http/installer/events/event-routes.ts';
 import { type InstallerOptions, type InstallerSettings, installerRoutes } from '../../../http/installer/routes.ts';
+import { SignOuts } from '../../../http/kernel/auth/sign-outs.ts';
 import type { Route } from '../../../http/kernel/pipeline/route.ts';
+import { EMPTY_LOGS } from '../../fakes/empty-logs.ts';
 import { FakePrunerControl, FakeReconcilerControl } from '../../fakes/fake-daemons.ts';
 import { FakeFailedInstalls } from '../../fakes/fake-failed-installs.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
@@ -101,11 +103,15 @@ export interface AppOptions {
   readonly datasetEvents?: InstallerOptions['datasetEvents'];
 }
 
+/** That nobody asks. */
+export const SIGN_OUTS = new SignOuts({ times: {}, write: async () => {}, lifetimeMs: 1, clock: systemClock });
+
 const consoleOptions = (codes = new SignInCodes(systemClock, () => {})): ConsoleOptions => ({
   ...{ product: 'Longshore', version: '1.2.3', basePath: '', oidc: undefined, issuerOrigins: [] },
   services: () => ({}),
   local: {
     codes,
+    signOuts: SIGN_OUTS,
     samples: [{ userId: '1' as UserId, name: 'Demo User', about: 'a sample' }],
     operatorToken: async () => 'operator',
     userToken: async () => 'user',
@@ -204,6 +210,7 @@ export async function installerApp(t: Teardown, db: Postgres, options: AppOption
     eventMails: new PostgresEventMails(db, new PostgresDatasetEvents(db)),
     pausable: PAUSABLE,
     history: new MetricsHistory(),
+    logs: EMPTY_LOGS,
     failedInstalls: new FakeFailedInstalls(),
     problems,
     secondChances: options.secondChances ?? NO_CHANCES,

@@ -10,6 +10,8 @@ type Issuer = NonNullable<ConsoleSettings['signIn']['oidc']>;
 /** Under these names in the session storage of the tab. */
 const PENDING = 'longshore.sign-in';
 const RETURNING = 'longshore.signed-in';
+/** Somebody waits for the end of the sign-out. */
+const REVOCATION_MS = 3_000;
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 interface Pending {
@@ -124,6 +126,7 @@ function granted(
         }),
     leave: async () => {
       sessionStorage.removeItem(RETURNING);
+      await revoked(server, issuer, [refresh_token, access_token]);
       if (server.end_session_endpoint === undefined) return;
       const url = new URL(server.end_session_endpoint);
       url.searchParams.set('client_id', issuer.clientId);
@@ -132,6 +135,23 @@ function granted(
       location.assign(url);
     },
   };
+}
+
+/** As far as the issuer can: the sign-out goes on without it. */
+async function revoked(
+  server: oauth.AuthorizationServer,
+  issuer: Issuer,
+  tokens: readonly (string | undefined)[],
+): Promise<void> {
+  if (server.revocation_endpoint === undefined) return;
+  const client: oauth.Client = { client_id: issuer.clientId };
+  const options = { ...trial(issuer), signal: AbortSignal.timeout(REVOCATION_MS) };
+  for (const token of tokens)
+    if (token !== undefined)
+      await oauth
+        .revocationRequest(server, client, oauth.None(), token, options)
+        .then(oauth.processRevocationResponse)
+        .catch(() => undefined);
 }
 
 async function discovered({ issuer }: Pick<Issuer, 'issuer'>): Promise<oauth.AuthorizationServer> {

@@ -10,6 +10,9 @@ export const reachable = new Store(true);
 /** Grows each time the server is back. */
 export const connections = new Store(0);
 
+/** How soon a page that asks nothing finds out. */
+const BEAT_MS = 20_000;
+
 let probeUrl = '';
 let retrying: ((now: boolean) => void) | undefined;
 
@@ -27,6 +30,14 @@ export const reachingFetch: typeof fetch = async (request, options) => {
     throw error;
   }
 };
+
+/** Asks now and then while the person looks at the page. */
+export function watchServer(): void {
+  setInterval(() => {
+    if (reachable.value && document.visibilityState === 'visible')
+      void reachingFetch(probeUrl, { cache: 'no-store' }).catch(() => undefined);
+  }, BEAT_MS);
+}
 
 /** Does not wait for the rest of the pause. */
 export const tryNow = (): void => retrying?.(true);

@@ -70,6 +70,12 @@ export async function signOut(): Promise<void> {
   await before?.leave?.();
 }
 
+/** On all devices. It works only while the server can be reached. */
+export async function signOutEverywhere(): Promise<void> {
+  await installer.POST('/console/sign-out-everywhere');
+  await signOut();
+}
+
 /** Plans the renewal a minute before the token expires. If less than two minutes are left, after half of them. */
 function renewLater(token: string): void {
   clearTimeout(timer);

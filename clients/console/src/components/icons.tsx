@@ -9,6 +9,7 @@ const PATHS = {
   problem: 'M12 3 2.5 20h19zM12 10v4M12 17v.5',
   lanes: 'M4 6h16M4 12h16M4 18h16M9 4v4M15 10v4M7 16v4',
   plots: 'M4 4v16h16M8 15l3-4 3 2 5-6',
+  configuration: 'M4 7h9M19 7h1M4 17h1M11 17h9M16 4v6M8 14v6',
   audit: 'M5 4h14v16H5zM9 9h6M9 13h6M9 17h3',
   share:
     'M8 12a3 3 0 1 1-6 0 3 3 0 0 1 6 0zM22 5a3 3 0 1 1-6 0 3 3 0 0 1 6 0zM22 19a3 3 0 1 1-6 0 3 3 0 0 1 6 0zM7.6 10.6l8.8-4.2M7.6 13.4l8.8 4.2',

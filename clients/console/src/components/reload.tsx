@@ -1,19 +1,57 @@
-// Has the process that answers read its configuration file again, and shows what came of it.
+// The configuration file of the process that answers: how it differs from what runs, and its reload with what came of it.
 
 import { useState } from 'react';
+import { LongshoreError } from '../../../typescript/src/index.ts';
+import { useLoad } from '../api/load.ts';
 import type { Schemas } from '../api/schemas.ts';
 import { installer } from '../api/session.ts';
 import { texts } from '../texts.ts';
 import { Button } from './button.tsx';
-import { ProblemView } from './notices.tsx';
+import { Loading, ProblemView } from './notices.tsx';
 import { useMayChange } from './operator.tsx';
 
 const words = texts.reload;
 
-export function Reload({ onReloaded }: { readonly onReloaded?: () => void }) {
+type Report = Schemas['ReloadReport'];
+
+/** What a reload would do. Each load is a row of the audit trail. */
+export async function loadDifferences(signal: AbortSignal): Promise<Report> {
+  const { data } = await installer.GET('/admin/rpc/config/reload', { signal });
+  return data as Report;
+}
+
+export function Differences() {
+  const { value, error, isLoading, reload } = useLoad('differences', loadDifferences);
+  return (
+    <div className="reload">
+      <p className="line">
+        <strong role="status">{value && words.differs(value.applied.length + value.needsRestart.length)}</strong>
+        <Button icon="refresh" onPress={reload} isDisabled={isLoading}>
+          {words.compare}
+        </Button>
+      </p>
+      {!value && isLoading && <Loading />}
+      {error !== undefined && <ProblemView error={error} />}
+      {value && (
+        <>
+          {value.applied.length > 0 && <p>{words.wouldApply}</p>}
+          <Changes report={value} />
+        </>
+      )}
+    </div>
+  );
+}
+
+interface ReloadProps {
+  readonly onReloaded?: () => void;
+  /** The file has faults, which the caller shows. Absent: they are shown here. */
+  readonly onFaulty?: () => void;
+}
+
+export function Reload({ onReloaded, onFaulty }: ReloadProps) {
   const mayChange = useMayChange();
   const [state, setState] = useState<{
-    readonly report?: Schemas['ReloadReport'];
+    readonly report?: Report;
     readonly error?: unknown;
     readonly isBusy?: boolean;
   }>({});
@@ -21,29 +59,38 @@ export function Reload({ onReloaded }: { readonly onReloaded?: () => void }) {
     setState({ isBusy: true });
     try {
       const { data } = await installer.POST('/admin/rpc/config/reload');
-      setState({ report: data as Schemas['ReloadReport'] });
+      setState({ report: data as Report });
       onReloaded?.();
     } catch (error) {
-      setState({ error });
+      const isFaulty = error instanceof LongshoreError && error.code === 422;
+      setState(isFaulty && onFaulty ? {} : { error });
+      if (isFaulty) onFaulty?.();
     }
   };
+  const { report, error, isBusy = false } = state;
   return (
     <div className="reload">
-      <Button icon="refresh" isDisabled={!mayChange || state.isBusy === true} onPress={() => void reload()}>
+      <Button icon="refresh" isDisabled={!mayChange || isBusy} onPress={() => void reload()}>
         {words.action}
       </Button>
-      <div role="status">{state.report && <Report report={state.report} />}</div>
-      {state.error !== undefined && <ProblemView error={state.error} />}
+      <div role="status">
+        {report && (
+          <>
+            <p>
+              <strong>{words.done(report.applied.length, report.unchanged)}</strong>
+            </p>
+            <Changes report={report} />
+          </>
+        )}
+      </div>
+      {error !== undefined && <ProblemView error={error} />}
     </div>
   );
 }
 
-function Report({ report: { applied, needsRestart, unchanged } }: { readonly report: Schemas['ReloadReport'] }) {
+function Changes({ report: { applied, needsRestart } }: { readonly report: Report }) {
   return (
     <>
-      <p>
-        <strong>{words.done(applied.length, unchanged)}</strong>
-      </p>
       {applied.length > 0 && (
         <ul>
           {applied.map(({ path, from, to }) => (

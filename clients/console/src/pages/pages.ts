@@ -82,6 +82,14 @@ export const pages: readonly Page[] = [
     load: () => import('./plots/page.tsx'),
   },
   {
+    path: 'configuration',
+    title: texts.configuration.title,
+    icon: 'configuration',
+    group: 'operate',
+    forOperators: true,
+    load: () => import('./configuration/page.tsx'),
+  },
+  {
     path: 'audit',
     title: texts.audit.short,
     icon: 'audit',

@@ -3,13 +3,20 @@
 import t from 'tap';
 import { fetch } from 'undici';
 import { consoleOrigins, consoleUrl } from '../../../../bin/compose/web-console.ts';
+import type { UserId } from '../../../../engine/model/ids.ts';
 import { systemClock } from '../../../../engine/runtime/time.ts';
 import { SignInCodes } from '../../../../http/installer/console/sign-in-codes.ts';
+import { SignOuts } from '../../../../http/kernel/auth/sign-outs.ts';
 import { cacheDatabase } from '../../../support/cache-database.ts';
 import { installerApp } from '../installer-app.ts';
 
 const shown: string[] = [];
 const codes = new SignInCodes(systemClock, (code) => shown.push(code));
+const written: object[] = [];
+const signOuts = new SignOuts({
+  ...{ times: {}, lifetimeMs: 86_400_000, clock: systemClock },
+  write: async (times) => void written.push(times),
+});
 const app = await installerApp(t, await cacheDatabase(t), {
   console: {
     oidc: { issuer: 'https://login.example', clientId: 'console', scopes: 'openid' },
@@ -18,6 +25,7 @@ const app = await installerApp(t, await cacheDatabase(t), {
     local: {
       codes,
       samples: [],
+      signOuts,
       operatorToken: async () => 'token of the operator',
       userToken: async () => 'token of a user',
     },
@@ -35,7 +43,11 @@ t.test('the settings name the services and the ways to sign in, and the policy a
   const settings = (await (await fetch(`${app.url}/console/settings.json`)).json()) as object;
   t.match(settings, {
     services: { access: 'http://127.0.0.1:8083' },
-    signIn: { oidc: { issuer: 'https://login.example', clientId: 'console', scopes: 'openid' }, code: true },
+    signIn: {
+      oidc: { issuer: 'https://login.example', clientId: 'console', scopes: 'openid' },
+      code: true,
+      everywhere: true,
+    },
   });
   const page = await fetch(`${app.url}/?code=x&state=y`);
   const policy = page.headers.get('content-security-policy') ?? '';
@@ -54,6 +66,14 @@ t.test('a code gives one token, and pages of others get none', async (t) => {
   t.equal(second.status, 403);
   t.match(await second.json(), { message: /was used or has expired/ });
   t.match(await (await post('/console/sign-in', { code: 'wrong' })).json(), { message: 'the sign-in code is wrong' });
+});
+
+t.test('signing out everywhere is for the caller alone', async (t) => {
+  t.equal((await post('/console/sign-out-everywhere', {})).status, 401);
+  t.strictSame(written, []);
+  t.equal((await app.call('42', 'POST', '/console/sign-out-everywhere')).status, 204);
+  t.match(written, [{ 'user 42': Number }]);
+  t.equal(signOuts.isOver({ kind: 'user', userId: '42' as UserId, issuedMs: Date.now() - 2_000 }), true);
 });
 
 t.test('a server without sample users has no route for them', async (t) => {

@@ -34,7 +34,7 @@ const refusal = async (token: string, by = verify): Promise<string> => {
   return error instanceof HttpError ? `${error.code} ${error.message}` : String(error);
 };
 
-t.test('a good token names its user, its profile, whether it is a guest, and when it expires', async (t) => {
+t.test('a good token names its user, its profile, whether it is a guest, and how long it is valid', async (t) => {
   const profile = { given_name: 'Ada', family_name: 'L', email: 'a@x.example', affiliation: 'X' };
   const token = await sign({ ...CLAIMS, ...profile, guest: false, email_verified: true });
   t.same(await verify(token), {

@@ -44,12 +44,10 @@ export function Trail({ asked }: { readonly asked: Asked }) {
       {!list.value && list.isLoading && <Loading />}
       {list.value && items.length === 0 && (
         <Empty icon="audit" title={words.none} advice={words.noneAdvice}>
-          <Button onPress={() => replace('audit/trail')}>{words.clear}</Button>
+          <Button onPress={() => replace('audit')}>{words.clear}</Button>
         </Empty>
       )}
-      {items.length > 0 && (
-        <Table label={words.viewNames.trail} columns={COLUMNS} rows={items} keyOf={({ id }) => id} />
-      )}
+      {items.length > 0 && <Table label={words.title} columns={COLUMNS} rows={items} keyOf={({ id }) => id} />}
       {list.value?.hasMore && (
         <Button onPress={list.more} isDisabled={list.isLoading}>
           {words.more}
@@ -66,7 +64,7 @@ function Filters({ asked }: { readonly asked: Asked }) {
   useEffect(() => setTyped(JSON.parse(given) as Asked), [given]);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    replace('audit/trail', typed);
+    replace('audit', typed);
   };
   const field = (name: Exclude<(typeof FIELDS)[number], 'outcome'>) => (
     <TextField
@@ -88,7 +86,7 @@ function Filters({ asked }: { readonly asked: Asked }) {
           label={words.fields.outcome}
           value={typed.outcome ?? ''}
           options={[['', words.anyOutcome], ...Object.entries(words.outcomes)]}
-          onChange={(outcome) => replace('audit/trail', { ...typed, outcome })}
+          onChange={(outcome) => replace('audit', { ...typed, outcome })}
         />
         <Button kind="primary" type="submit">
           {words.show}

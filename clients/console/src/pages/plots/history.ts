@@ -67,7 +67,7 @@ async function loadHappenings(from: string, signal: AbortSignal): Promise<readon
 
 function happeningOf({ at, method, route, actor, records }: Schemas['AuditItem']): Happening | undefined {
   const texting = words.happenings[route as keyof typeof words.happenings];
-  const text = texting?.(method, String(records.name ?? ''));
+  const text = texting?.(method, records);
   if (text === undefined || text === '') return undefined;
   return {
     at: Date.parse(at) / 1_000,

@@ -37,9 +37,9 @@ const OTHERS = [
 
 export default function PlotsPage() {
   const { query } = useRoute();
-  const range = query.get('hours') ?? '24';
+  const range = query.get('hours') ?? '1';
   const lane = query.get('lane') ?? '';
-  const hours = RANGES[range as unknown as keyof typeof RANGES] ?? 24;
+  const hours = RANGES[range as unknown as keyof typeof RANGES] ?? 1;
   const { value, error, isLoading, reload } = usePolled(
     String(hours),
     (signal) => loadHistory(hours, signal),

@@ -1,23 +1,30 @@
-// The configuration of the process that answers: its reload with what differs, and its log level.
+// The configuration file of the process that answers: how it differs from what runs, its reload, and the log level.
 
+import { useState } from 'react';
 import { useLoad } from '../../api/load.ts';
 import type { Schemas } from '../../api/schemas.ts';
 import { installer } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { Loading } from '../../components/notices.tsx';
 import { AdminProblem, useMayChange } from '../../components/operator.tsx';
-import { Reload } from '../../components/reload.tsx';
+import { Differences, Reload } from '../../components/reload.tsx';
 import { tellDone, tellProblem } from '../../components/toasts.tsx';
 import { texts } from '../../texts.ts';
 
 const words = texts.configuration;
 type Level = Schemas['LogLevelNow']['level'];
 
-export function Configuration() {
+export function ConfigurationFile() {
   const { value, error, isLoading, reload } = useLoad('log level', async (signal) => {
     const { data } = await installer.GET('/admin/rpc/log/level', { signal });
     return (data as Schemas['LogLevelNow']).level;
   });
+  const [attempts, setAttempts] = useState(0);
+  const compare = (): void => setAttempts(attempts + 1);
+  const reloaded = (): void => {
+    compare();
+    reload();
+  };
   if (error !== undefined) return <AdminProblem error={error} onRetry={reload} />;
   if (!value && isLoading) return <Loading />;
   return (
@@ -25,7 +32,9 @@ export function Configuration() {
       <section className="card sizes" aria-labelledby="file">
         <h2 id="file">{words.file}</h2>
         <p>{words.fileAdvice}</p>
-        <Reload onReloaded={reload} />
+        {/* Compared again after a reload, and after a change of the level. */}
+        <Differences key={`${attempts} ${value}`} />
+        <Reload onReloaded={reloaded} onFaulty={compare} />
       </section>
       {value && <LogLevel level={value} onChange={reload} />}
     </>

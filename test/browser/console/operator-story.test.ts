@@ -1,0 +1,107 @@
+// A night of an operator in a real browser: 500 uploads fail for one cause; the script is repaired and all are retried; the plugin
+// is paused and resumed; a slider is moved under load, and the plot bends.
+
+import type { Page } from 'playwright-core';
+import t from 'tap';
+import { Api, detailsOf, formOf } from '../../support/api.ts';
+import { browser } from '../browser.ts';
+import { asOperator, demoConsole, picture } from './console.ts';
+import { FAILING, importScript, replaceScript } from './many-rows.ts';
+
+const FAILURES = 500;
+const AT_ONCE = 4;
+/** The work of this test takes minutes, longer beside other work. */
+const LONG = { timeout: 240_000 };
+
+const chromium = await browser(t);
+const demo = await demoConsole(t);
+const { app } = demo;
+const repaired = importScript(app.dir);
+const api = new Api(app.endpoints.installer, await app.token('1'));
+
+async function uploadMany(): Promise<void> {
+  const left = Array.from({ length: FAILURES }, (_, i) => `Genes ${i + 1}`);
+  const worker = async (): Promise<void> => {
+    for (let name = left.shift(); name !== undefined; name = left.shift()) {
+      const details = detailsOf('genelist', { name, installTargets: ['AlphaDB'] });
+      const response = await api.post(formOf(details, [{ name: 'genes.txt', content: 'PF3D7_0100100\n' }]));
+      if (response.status !== 202) throw new Error(`${response.status} ${await response.text()}`);
+      await response.body?.cancel();
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+/** The cell of the lane that says how many workers are busy. */
+const busy = (page: Page, lane: string) =>
+  page
+    .getByRole('row')
+    .filter({ has: page.getByRole('rowheader', { name: lane, exact: true }) })
+    .getByRole('cell')
+    .first();
+
+t.test('an operator repairs what 500 datasets failed for, and watches them pass', async (t) => {
+  const { page, complaints } = await asOperator(t, chromium, demo, 'datasets');
+  // The dataset of the demo needs the script as well.
+  await page.getByRole('row').filter({ hasText: 'Sample gene list' }).getByText('Installed').waitFor(LONG);
+  await replaceScript(app.dir, FAILING);
+  await uploadMany();
+
+  await page.goto(`${demo.url}#/problems`);
+  await page.getByText('500 problems of 1 cause').waitFor(LONG);
+  await picture(page, 'story-500-failures');
+
+  // The repaired script takes its time, so that the lane has work for a while.
+  await replaceScript(app.dir, repaired.replace('\n', '\nsleep 1\n'));
+  await page.getByRole('button', { name: 'Retry' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('500 problems match.').waitFor();
+  await dialog.getByRole('button', { name: 'Retry 500 problems' }).click();
+  await page.getByText('500 problems retried.').waitFor(LONG);
+  await page.getByRole('heading', { name: 'Nothing failed' }).waitFor(LONG);
+
+  await page.goto(`${demo.url}#/lanes`);
+  await busy(page, 'Import').getByText('10 of 10').waitFor(LONG);
+  await page.getByRole('button', { name: 'Pause genelist' }).click();
+  await dialog.getByLabel('Reason').fill('a look at the converter');
+  await dialog.getByRole('button', { name: 'Pause', exact: true }).click();
+  await page.getByText('genelist is paused').waitFor();
+  await busy(page, 'Import').getByText('0 of 10').waitFor(LONG);
+  await picture(page, 'story-paused');
+  await page.getByRole('button', { name: 'Resume genelist' }).click();
+  await page.getByText('genelist goes on').waitFor();
+  await busy(page, 'Import').getByText('10 of 10').waitFor(LONG);
+
+  const slider = page.getByRole('slider', { name: /^workerCount/ });
+  await slider.focus();
+  await slider.press('Home');
+  await page.getByText('workerCount, running with 1', { exact: true }).waitFor(LONG);
+  await busy(page, 'Import').getByText('1 of 1', { exact: true }).waitFor(LONG);
+  await page.getByText('+ workerCount: 1', { exact: true }).waitFor();
+  await picture(page, 'story-slider');
+
+  await page.goto(`${demo.url}#/plots?lane=import`);
+  const running = page.getByRole('figure', { name: 'Jobs running' });
+  await running.waitFor(LONG);
+  for (let summary = ''; !hasBent(summary); summary = await running.innerText())
+    await page.waitForResponse(/\/admin\/metrics\/history\?series/, LONG).then((response) => response.finished());
+  t.pass('the plot has bent');
+  await page.getByText('genelist resumed (Operator 1)').waitFor();
+  await page.getByText('import: workerCount 1 (Operator 1)').waitFor();
+  await picture(page, 'story-bent');
+
+  await page.goto(`${demo.url}#/lanes`);
+  await slider.focus();
+  await slider.press('End');
+  await page.getByText('workerCount, running with 20', { exact: true }).waitFor(LONG);
+  await busy(page, 'Import').getByText('0 of 20').waitFor(LONG);
+  await page.goto(`${demo.url}#/problems`);
+  await page.getByRole('heading', { name: 'Nothing failed' }).waitFor(LONG);
+  t.strictSame(complaints, []);
+});
+
+/** Almost all workers were busy, and now one is. The values are averages. */
+function hasBent(summary: string): boolean {
+  const [, last, highest] = /Import last ([\d.]+), highest ([\d.]+)/.exec(summary) ?? [];
+  return Number(last) <= 2 && Number(highest) >= 7;
+}
