@@ -26,13 +26,11 @@ export class ProblemLists implements ProblemList {
     const first = after?.list ?? PROBLEM_LISTS[0];
     for (const [name, list] of this.#lists) {
       if (PROBLEM_LISTS.indexOf(name) < PROBLEM_LISTS.indexOf(first)) continue;
-      if (problems.length >= limit) return { problems, next: this.#begin(name, after) };
+      const left = limit - problems.length;
       const begin = name === first ? after : undefined;
-      const page = await list.page(
-        filter,
-        { limit: limit - problems.length, ...(begin ? { after: begin } : {}) },
-        signal,
-      );
+      // Whether there is another page is known only when the next list has a problem.
+      const page = await list.page(filter, { limit: Math.max(left, 1), ...(begin ? { after: begin } : {}) }, signal);
+      if (left <= 0 && page.problems.length > 0) return { problems, next: this.#begin(name, after) };
       problems.push(...page.problems);
       if (page.next) return { problems, next: { ...page.next, list: name } };
     }

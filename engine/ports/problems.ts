@@ -46,6 +46,8 @@ export interface Problem {
   readonly owner: UserId | undefined;
   /** `name:version` (engine/model/data-types.ts); undefined when the catalog did not know the dataset. */
   readonly type: string | undefined;
+  /** Of the dataset; undefined when the catalog does not know it. */
+  readonly name: string | undefined;
   readonly state: ProblemState;
   readonly message: string;
   /** The message without ids, numbers, paths and quoted values, which differ between problems of one cause. */

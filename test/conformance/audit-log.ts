@@ -115,6 +115,21 @@ export function auditLogConformance(t: Test, setup: (t: Test) => Promise<AuditLo
     }
   });
 
+  t.test('a full last page has no next page', async (t) => {
+    const log = await setup(t);
+    await log.append(
+      [0, 1, 2, 3].map((i) => auditRow({ at: NOON + i })),
+      signal,
+    );
+    for (const order of ['oldest-first', 'newest-first'] as const) {
+      const first = await log.page({}, { limit: 2, order }, signal);
+      t.ok(first.next, order);
+      const last = await log.page({}, { limit: 2, order, ...(first.next ? { after: first.next } : {}) }, signal);
+      t.equal(last.entries.length, 2);
+      t.equal(last.next, undefined);
+    }
+  });
+
   t.test('a page ends when it has enough bytes, and the next one goes on', async (t) => {
     const log = await setup(t);
     const large = (i: number): AuditRow => auditRow({ at: NOON + i, route: `/${i}`, records: { id: noise(100_000) } });

@@ -151,6 +151,9 @@ export function jobHistoryConformance(name: string, open: OpenHistory): void {
         t.strictSame(await all(world, 'set', { limit, order }), expected, `${order}, ${limit}`);
       }
     t.same(await all(world, 'absent'), []);
+    const full = await world.history.page('set' as DatasetId, { limit: 7, order: 'newest-first' }, signal);
+    t.equal(full.entries.length, 7);
+    t.equal(full.next, undefined, 'a full last page has no next page');
   });
 
   t.test(`${name}: a page ends at 256 KiB; an entry has a page even so`, async (t) => {

@@ -92,7 +92,7 @@ export function problemsConformance(name: string, open: OpenProblems): void {
     ]);
     const { since, ...first } = of('import:d1') ?? { since: undefined };
     t.same(first, {
-      ...{ id: 'import:d1', ...key('import', 'd1'), owner: '7', type: 'genelist:1.0', state: 'failed' },
+      ...{ id: 'import:d1', ...key('import', 'd1'), owner: '7', type: 'genelist:1.0', name: 'Genes', state: 'failed' },
       ...{ message: 'line 7: no gene; and more', cause: 'line N: no gene; and more' },
     });
     t.ok(since instanceof Date);
@@ -100,7 +100,7 @@ export function problemsConformance(name: string, open: OpenProblems): void {
     t.match(of('upload:d3'), { state: 'failed', message: 'no room' });
     t.match(of('install:d4:PlasmoSite'), { ...key('install', 'd4', SITE), state: 'failed-installation' });
     t.match(of('updateMeta:d4:PlasmoSite'), { state: 'missing-dependency', message: '' });
-    t.match(of('install:d5'), { ...key('install', 'd5'), state: 'dead', type: undefined });
+    t.match(of('install:d5'), { ...key('install', 'd5'), state: 'dead', type: undefined, name: undefined });
     t.same(await ids(under, { state: 'delayed' }), ['sharing:d6']);
     t.same(await ids(under, { ids: ['sharing:d6', 'import:d1', 'import:none'] }), ['import:d1', 'sharing:d6']);
   });
@@ -171,6 +171,9 @@ export function problemsConformance(name: string, open: OpenProblems): void {
       next = page.next;
     }
     t.same(seen, ['d', 'e']);
+    const full = await problems.page({}, { limit: 3 }, signal);
+    t.equal(full.problems.length, 3);
+    t.equal(full.next, undefined, 'a full last page has no next page');
   });
 
   fact('messages of one cause have the same cause', async (t, under) => {

@@ -51,8 +51,10 @@ export class FakeAuditLog implements AuditLog {
       bytes += JSON.stringify(entry).length;
     }
     const last = entries.at(-1);
-    const isFull = entries.length === limit || entries.length < found.length;
-    return { entries, ...(last && isFull ? { next: { at: last.at, number: last.number } } : {}) };
+    return {
+      entries,
+      ...(last && entries.length < found.length ? { next: { at: last.at, number: last.number } } : {}),
+    };
   };
 
   dropBefore: AuditLog['dropBefore'] = async (at, signal) => {

@@ -26,8 +26,10 @@ export class FakeJobHistory implements JobHistory {
     });
     const entries = end === -1 ? found : found.slice(0, end);
     const last = entries.at(-1);
-    const isMore = last && (entries.length === limit || entries.length < found.length);
-    return { entries, ...(isMore ? { next: { at: last.at, number: last.number } } : {}) };
+    return {
+      entries,
+      ...(last && entries.length < found.length ? { next: { at: last.at, number: last.number } } : {}),
+    };
   };
 
   dropBefore: JobHistory['dropBefore'] = async (at, signal) => {

@@ -184,7 +184,7 @@ export class FakeProblems implements Problems, OwnerRetries {
   #all(): readonly (Problem & ProblemKey)[] {
     const datasets = [...this.#catalog.datasets.values()].filter(({ state }) => state === 'live');
     const installs = datasets.flatMap((known) => known.installs.map((install) => ({ known, install })));
-    const found: (ProblemKey & Omit<Problem, 'id' | 'cause' | keyof ProblemKey>)[] = [];
+    const found: (ProblemKey & Omit<Problem, 'id' | 'cause' | 'name' | keyof ProblemKey>)[] = [];
     for (const { lane, dataset, owner, type, state, failure, runAt, created } of this.#table.rows) {
       if (state !== 'dead' && state !== 'delayed') continue;
       const shown = installs.some(
@@ -211,7 +211,12 @@ export class FakeProblems implements Problems, OwnerRetries {
       const message = messages.join('; ');
       found.push({ ...key, owner: known.owner, type: typeOf(known), state, message, since: this.#seen(key) });
     }
-    return found.map((one) => ({ ...one, id: idOf(one), cause: causeOf(one.message, one.dataset) }));
+    return found.map((one) => ({
+      ...one,
+      id: idOf(one),
+      name: this.#catalog.datasets.get(one.dataset)?.metadata.name,
+      cause: causeOf(one.message, one.dataset),
+    }));
   }
 
   #install({ lane, dataset, target }: ProblemKey): InstallRecord | undefined {

@@ -2006,6 +2006,8 @@ export interface components {
             /** @description `dead`: the job used its attempts. `failed`: the upload or import ended so. The others are of installs */
             state: components["schemas"]["FailedState"];
             datasetId?: components["schemas"]["DatasetId"];
+            /** @description Of the dataset; absent if it is unknown */
+            name?: string;
             owner?: components["schemas"]["UserId"];
             /** @description `NAME@VERSION`; absent if the dataset is unknown */
             type?: string;

@@ -4,7 +4,7 @@
 import type { AuditEntry, AuditPlace, AuditRow } from '../../model/audit.ts';
 import type { AuditFilter, AuditLog, AuditPage, AuditPageOptions } from '../../ports/audit-log.ts';
 import type { Postgres, Sql } from '../postgres/postgres.ts';
-import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
+import { boundedPage, cutPage, type PageRow } from '../postgres/row-pages.ts';
 import { SqlParameters, storableJson } from '../postgres/sql-parameters.ts';
 
 const WEEK_MS = 7 * 86_400_000;
@@ -77,13 +77,13 @@ export class PostgresAuditLog implements AuditLog {
       boundedPage(`
         select (extract(epoch from at) * 1000)::bigint as ms, number, kind, actor_kind, actor, address, service, method, route,
           dataset, records, outcome, status, count, request
-        from audit ${where} order by at ${direction}, number ${direction} limit ${values.add(limit, 'bigint')}`),
+        from audit ${where} order by at ${direction}, number ${direction} limit ${values.add(limit + 1, 'bigint')}`),
       values.values,
     );
-    const entries = rows.map(entry);
+    const { page, hasMore } = cutPage(rows, limit);
+    const entries = page.map(entry);
     const last = entries.at(-1);
-    const found = rows[0]?.page_rows ?? 0;
-    return { entries, ...(last && (found >= limit || found > rows.length) ? { next: placeOf(last) } : {}) };
+    return { entries, ...(last && hasMore ? { next: placeOf(last) } : {}) };
   }
 
   async dropBefore(at: number, signal: AbortSignal): Promise<number> {

@@ -4,7 +4,7 @@
 import type { LaneName } from '../../model/event.ts';
 import type { Attempt, HistoryEntry, HistoryOutcome, HistoryProcess, JobHistory } from '../../ports/job-history.ts';
 import type { Postgres } from '../postgres/postgres.ts';
-import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
+import { boundedPage, cutPage, type PageRow } from '../postgres/row-pages.ts';
 
 /** Most rows that one statement deletes. */
 const DROP_BATCH = 5_000;
@@ -67,14 +67,13 @@ export class PostgresJobHistory implements JobHistory {
     const isNewestFirst = order === 'newest-first';
     const begin = isNewestFirst ? 'infinity' : '-infinity';
     const rows = await this.#db.query<HistoryRow>(isNewestFirst ? NEWEST_FIRST : OLDEST_FIRST, [
-      ...[dataset, limit],
+      ...[dataset, limit + 1],
       ...(after ? [new Date(after.at), after.number] : [begin, 0]),
     ]);
-    const entries = rows.map(entryOf);
+    const { page, hasMore } = cutPage(rows, limit);
+    const entries = page.map(entryOf);
     const last = entries.at(-1);
-    const found = rows[0]?.page_rows ?? 0;
-    const isMore = last && (found >= limit || found > rows.length);
-    return { entries, ...(isMore ? { next: { at: last.at, number: last.number } } : {}) };
+    return { entries, ...(last && hasMore ? { next: { at: last.at, number: last.number } } : {}) };
   };
 
   dropBefore: JobHistory['dropBefore'] = async (at, signal) => {

@@ -11,7 +11,7 @@ import type {
   ProblemState,
 } from '../../ports/problems.ts';
 import type { Postgres } from '../postgres/postgres.ts';
-import { boundedPage, type PageRow } from '../postgres/row-pages.ts';
+import { boundedPage, cutPage, type PageRow } from '../postgres/row-pages.ts';
 import { SqlParameters, storableText } from '../postgres/sql-parameters.ts';
 
 /** Longest message in a listing, in characters. */
@@ -24,6 +24,7 @@ interface ProblemRow extends PageRow {
   readonly target_id: TargetId | null;
   readonly owner: UserId | null;
   readonly type: string | null;
+  readonly name: string | null;
   readonly state: ProblemState;
   readonly message: string;
   readonly cause: string;
@@ -40,9 +41,12 @@ interface CauseRow extends Pick<ProblemRow, 'cause' | 'lane' | 'state' | 'id' | 
 
 export class PostgresProblemList implements ProblemList {
   readonly #db: Pick<Postgres, 'query'>;
+  readonly #name: string;
 
-  constructor(db: Pick<Postgres, 'query'>) {
+  /** @param name an expression for the name of the dataset `p.dataset_id`, in a schema that knows datasets */
+  constructor(db: Pick<Postgres, 'query'>, name = 'null::text') {
     this.#db = db;
+    this.#name = name;
   }
 
   page: ProblemList['page'] = async (filter, { limit, after }, signal) => {
@@ -52,15 +56,16 @@ export class PostgresProblemList implements ProblemList {
     const conditions = [...conditionsOf(filter, values), `since <= ${until}`, ...beyond(after, values)];
     const rows = await this.#db.query<ProblemRow>(
       boundedPage(`
-        select id, lane, dataset_id, target_id, owner_id::text as owner, type, state, left(message, ${SHOWN}) as message, cause,
-          since, ${microsOf('since')} as position, ${microsOf(until)} as until
-        from problem where ${conditions.join(' and ')} order by since, id limit ${values.add(limit, 'bigint')}`),
+        select id, lane, dataset_id, target_id, owner_id::text as owner, type, ${this.#name} as name, state,
+          left(message, ${SHOWN}) as message, cause, since, ${microsOf('since')} as position, ${microsOf(until)} as until
+        from (
+          select * from problem where ${conditions.join(' and ')} order by since, id limit ${values.add(limit + 1, 'bigint')}) p
+        order by since, id`),
       values.values,
     );
-    const last = rows.at(-1);
-    const found = last?.page_rows ?? 0;
-    const next = last && (found >= limit || found > rows.length) ? placeOf(last) : undefined;
-    return { problems: rows.map(problemOf), next };
+    const { page, hasMore } = cutPage(rows, limit);
+    const last = page.at(-1);
+    return { problems: page.map(problemOf), next: last && hasMore ? placeOf(last) : undefined };
   };
 
   causes: ProblemList['causes'] = async (filter, limit, signal) => {
@@ -125,6 +130,6 @@ const placeOf = ({ until, position, id }: ProblemRow): ProblemPlace => ({ until,
 
 const problemOf = (row: ProblemRow): Problem => ({
   ...{ id: row.id, lane: row.lane, dataset: row.dataset_id ?? undefined, target: row.target_id ?? undefined },
-  ...{ owner: row.owner ?? undefined, type: row.type ?? undefined },
+  ...{ owner: row.owner ?? undefined, type: row.type ?? undefined, name: row.name ?? undefined },
   ...{ state: row.state, message: row.message, cause: row.cause, since: row.since },
 });

@@ -47,7 +47,7 @@ export class PostgresProblems extends PostgresProblemList implements Problems, O
   readonly #db: Pick<Postgres, 'query' | 'transaction'>;
 
   constructor(db: Pick<Postgres, 'query' | 'transaction'>) {
-    super(db);
+    super(db, '(select d.name from dataset d where d.dataset_id = p.dataset_id)');
     this.#db = db;
   }
 

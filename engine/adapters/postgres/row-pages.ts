@@ -43,6 +43,19 @@ export const boundedPage = (statement: string): string => `
     from (select r.*, octet_length(r::text) as row_bytes from (${statement}) r offset 0) m) page
   where page_bytes <= ${PAGE_BYTES} or page_row = 1`;
 
+/**
+ * A page that somebody asked for. The statement reads one row more than the page may have, which tells whether there is another
+ * page: a full last page has none.
+ * @param rows of {@link boundedPage}, of at most `limit + 1` rows
+ */
+export function cutPage<Row extends object>(
+  rows: readonly (Row & PageRow)[],
+  limit: number,
+): { readonly page: readonly Row[]; readonly hasMore: boolean } {
+  const page = rows.slice(0, limit);
+  return { page, hasMore: (rows[0]?.page_rows ?? 0) > page.length };
+}
+
 export function rowPages<Row extends object, Place>(reading: PageReading<Row, Place>): Items<Row> {
   const pages = new RowPages(reading);
   return new Items(() => pages.next());

@@ -32,6 +32,7 @@ const ProblemItem = Type.Named('FailedStep', {
   lane: Lane,
   state: State,
   datasetId: Type.Optional(VdiId),
+  name: Type.Optional(Type.String({ description: 'Of the dataset; absent if it is unknown' })),
   owner: Type.Optional(UserIdOutput),
   type: Type.Optional(Type.String({ description: '`NAME@VERSION`; absent if the dataset is unknown' })),
   installTarget: Type.Optional(Type.String()),
@@ -138,9 +139,10 @@ function queryFilter({ query }: RequestContext, { dataTypes }: ProblemOptions): 
   });
 }
 
-const problemItem = ({ dataset, target, type, since, ...problem }: Problem): ProblemItem => ({
+const problemItem = ({ dataset, name, target, type, since, ...problem }: Problem): ProblemItem => ({
   ...{ id: problem.id, lane: problem.lane, state: problem.state },
   ...(dataset === undefined ? {} : { datasetId: dataset }),
+  ...(name === undefined ? {} : { name }),
   ...(problem.owner === undefined ? {} : { owner: problem.owner }),
   ...(type === undefined ? {} : { type: type.replace(/:([^:]*)$/, '@$1') }),
   ...(target === undefined ? {} : { installTarget: target }),

@@ -1304,6 +1304,7 @@ class FailedStep(TypedDict):
     lane: FailedLane
     state: FailedState
     datasetId: NotRequired[DatasetId]
+    name: NotRequired[str]
     owner: NotRequired[UserId]
     type: NotRequired[str]
     installTarget: NotRequired[str]

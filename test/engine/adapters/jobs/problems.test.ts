@@ -27,7 +27,7 @@ const openPostgres: OpenProblems = async (t) => {
       await db.query(
         `insert into dataset (dataset_id, owner_id, root_id, revision, state, type_name, type_version, metadata,
           visibility, name, upload_status, upload_message, import_status, import_messages)
-        values ($1, 7, $1, 0, 'live', 'GeneList', '1.0', '{}', 'private', 'name', $2, $3, $4, $5)
+        values ($1, 7, $1, 0, 'live', 'GeneList', '1.0', '{}', 'private', 'Genes', $2, $3, $4, $5)
         on conflict (dataset_id) do update set upload_status = $2, upload_message = $3, import_status = $4, import_messages = $5`,
         [dataset, upload.status, upload.message ?? null, imported.status, imported.messages],
       );
@@ -77,7 +77,10 @@ const openFake: OpenProblems = async () => {
     async addToCatalog(dataset, statuses) {
       const { type: _type, ...metadata } = metadataOf(OWNER);
       const type = { name: 'genelist', version: '1.0' };
-      catalog.datasets.set(dataset, { ...newDataset({ owner: OWNER, dataset }, { ...metadata, type }), ...statuses });
+      catalog.datasets.set(dataset, {
+        ...newDataset({ owner: OWNER, dataset }, { ...metadata, type, name: 'Genes' }),
+        ...statuses,
+      });
       if (statuses.upload.status === 'failed') problems.filesGone.add(dataset);
     },
     setInstall: (dataset, install) =>

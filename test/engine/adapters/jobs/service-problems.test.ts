@@ -115,17 +115,25 @@ t.test('the lists of several services follow one another as one list', async (t)
   const lists = new ProblemLists({ report: first.problems, mail: second.problems }, systemClock);
   const all = await ids(lists);
   t.strictSame(all, [`report:${jobId(1)}`, `report:${jobId(2)}`, 'mail:1', 'mail:2', 'mail:3']);
-  for (const limit of [1, 2, 3, 4]) {
+  for (const limit of [1, 2, 3, 4, 5]) {
     const seen: string[] = [];
+    let pages = 0;
     let after: ProblemPlace | undefined;
     do {
       const page = await lists.page({}, { limit, ...(after ? { after } : {}) }, signal);
       t.ok(page.problems.length <= limit);
       seen.push(...page.problems.map(({ id }) => id));
       after = page.next;
+      pages += 1;
     } while (after);
     t.strictSame(seen, all, `in pages of ${limit}`);
+    t.equal(pages, Math.ceil(all.length / limit), 'a full last page has no next one');
   }
+  const { next: afterReports } = await new ProblemLists(
+    { report: first.problems, mail: (await mails(t, [])).problems },
+    systemClock,
+  ).page({}, { limit: 2 }, signal);
+  t.equal(afterReports, undefined, 'no list after this one has anything');
   // A process without report jobs, and one without dataset access.
   const { next } = await lists.page({}, { limit: 3 }, signal);
   const pageOf = async (others: ProblemLists) =>

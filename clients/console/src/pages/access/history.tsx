@@ -18,7 +18,8 @@ export function History({ service }: { readonly service: Service }) {
   const [wanted, setWanted] = useState(PAGE);
   const { value, error, isLoading, reload } = useLoad(`history ${wanted}`, async (signal) => {
     const rows: components['schemas']['HistoryPage']['results'] = [];
-    for (let isLast = false; !isLast && rows.length < wanted; ) {
+    // One more than is shown says that there are more.
+    for (let isLast = false; !isLast && rows.length <= wanted; ) {
       const { data } = await service.GET('/history', {
         params: { query: { limit: PAGE, offset: rows.length } },
         signal,
@@ -27,12 +28,13 @@ export function History({ service }: { readonly service: Service }) {
       rows.push(...results);
       isLast = results.length < PAGE;
     }
-    return rows;
+    return { shown: rows.slice(0, wanted), hasMore: rows.length > wanted };
   });
   const entries = useEntries(service).value;
   if (error !== undefined) return <ProblemView error={error} onRetry={reload} />;
   if (!value) return isLoading ? <Loading /> : null;
-  if (value.length === 0) return <Empty icon="access" title={words.historyNone} advice={words.historyNoneAdvice} />;
+  if (value.shown.length === 0)
+    return <Empty icon="access" title={words.historyNone} advice={words.historyNoneAdvice} />;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: so that it can be scrolled with the keyboard
     <section className="card history" aria-label={words.tabs.history} tabIndex={0}>
@@ -47,7 +49,7 @@ export function History({ service }: { readonly service: Service }) {
           </tr>
         </thead>
         <tbody>
-          {value.map(({ cause, row }) => (
+          {value.shown.map(({ cause, row }) => (
             <tr key={`${cause.timestamp} ${cause.action} ${row.endUserID} ${row.datasetPresenterID}`}>
               <td>
                 <Time at={utc(cause.timestamp)} />
@@ -61,7 +63,7 @@ export function History({ service }: { readonly service: Service }) {
           ))}
         </tbody>
       </table>
-      {value.length === wanted && <Button onPress={() => setWanted(wanted + PAGE)}>{texts.datasets.more}</Button>}
+      {value.hasMore && <Button onPress={() => setWanted(wanted + PAGE)}>{texts.datasets.more}</Button>}
     </section>
   );
 }

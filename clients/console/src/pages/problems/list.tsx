@@ -97,9 +97,13 @@ const COLUMNS: readonly Column<Step>[] = [
   {
     key: 'message',
     title: words.columns.problem,
-    cell: ({ message, datasetId, installTarget, id }) => (
+    cell: ({ message, datasetId, name, installTarget, id }) => (
       <span className="two-lines">
-        {datasetId === undefined ? <span>{id}</span> : <a href={to(`problems/dataset/${datasetId}`)}>{datasetId}</a>}
+        {datasetId === undefined ? <span>{id}</span> : (
+          <a href={to(`problems/dataset/${datasetId}`)} title={datasetId}>
+            {name ?? datasetId}
+          </a>
+        )}
         <span className="hint" title={message}>
           {installTarget === undefined ? message : `${installTarget}: ${message}`}
         </span>
