@@ -26,7 +26,7 @@ export const problemTexts = {
     },
     jobStates: { queued: 'Queued', running: 'Running', delayed: 'Delayed', dead: 'Dead' },
     causeCount: (causes: number, problems: number) =>
-      `${plural(problems, 'problem')} of ${plural(causes, 'cause')}, the most frequent first`,
+      `${plural(problems, 'problem')} of ${plural(causes, 'cause')}${causes > 1 ? ', the most frequent first' : ''}`,
     newest: 'Newest',
     oldest: 'oldest',
     show: (count: number) => (count === 1 ? 'Show it' : `Show all ${count.toLocaleString('en')}`),

@@ -16,7 +16,7 @@ export const texts = {
     account: 'Your account',
     everywhere: 'Sign out everywhere',
     everywhereAdvice:
-      'Sign out everywhere also ends your sign-ins in other browsers and on other devices, and all tokens that longshore token printed for you.',
+      'Sign out everywhere also ends your sign-ins in other browsers and on other devices, and all tokens that “longshore token” printed for you.',
     leaveAdvice:
       'Signing out also ends your session at the place where you sign in. Whether other devices stay signed in is decided there.',
     hereAdvice: 'The token stays valid until it expires. It is only forgotten here.',
@@ -58,7 +58,7 @@ export const texts = {
     working: 'Signing in',
     sampleHeading: 'Sample users of this demo',
     asSample: (name: string) => `Sign in as ${name}`,
-    codeAdvice: 'To sign in as the operator, open the link that longshore up shows in its terminal.',
+    codeAdvice: 'To sign in as the operator, open the link that “longshore up” shows in its terminal.',
     tokenHeading: 'Sign in with a token',
     token: 'Bearer token',
     tokenHint: 'It stays in the memory of this page only. longshore token prints one.',

@@ -27,11 +27,12 @@ t.test('failures are grouped by cause, and each attempt shows what was printed',
   await replaceScript('#!/bin/sh\necho "reading genes"\necho "the converter is missing" >&2\nexit 7\n');
   for (const name of ['Genes A', 'Genes B', 'Genes C']) await uploaded(demo, '1', name);
   await page.goto(`${demo.url}#/problems`);
-  await page.getByText('3 problems of 1 cause, the most frequent first').waitFor(LONG);
+  await page.getByText('3 problems of 1 cause', { exact: true }).waitFor(LONG);
   await picture(page, 'problems-causes');
   await page.getByRole('link', { name: 'Show all 3' }).click();
   await page.getByText('3 problems', { exact: true }).waitFor();
   t.match(page.url(), /cause=script\+PATH\+ended/, 'the address has the cause');
+  t.strictSame(await page.getByRole('row').getByRole('link').allInnerTexts(), ['Genes A', 'Genes B', 'Genes C']);
   await picture(page, 'problems-list');
   await page.getByRole('row').nth(1).getByRole('link').click();
   await page.getByRole('heading', { level: 1, name: /^Dataset / }).waitFor();

@@ -71,7 +71,7 @@ function AccountDialog({ onClose }: { readonly onClose: () => void }) {
       </p>
       <p className="hint">{leave ? words.leaveAdvice : ways?.everywhere ? words.everywhereAdvice : words.hereAdvice}</p>
       <div className="actions">
-        <Button onPress={onClose}>{texts.common.cancel}</Button>
+        <Button onPress={onClose}>{texts.common.close}</Button>
         {ways?.everywhere && (
           <Button kind="danger" isDisabled={isBusy} onPress={() => end(signOutEverywhere)}>
             {words.everywhere}

@@ -118,11 +118,12 @@ const COLUMNS: readonly Column<Item>[] = [
   {
     key: 'who',
     title: words.columns.who,
-    cell: ({ actor, address, at }) => (
+    cell: ({ actor, address, at, outcome }) => (
       <span className="two-lines who">
         <span>{words.actorOf(words.actors[actor.kind], actor.id)}</span>
         <span className="hint wide-only">{address}</span>
         <span className="hint narrow-only">
+          {outcome === 'done' ? '' : `${words.outcomes[outcome]}, `}
           <Time at={at} />
         </span>
       </span>

@@ -46,7 +46,7 @@ function stepsOf({ status, installTargets }: DatasetDetails, events: readonly Da
     },
     ...installTargets.flatMap((target) => {
       const state = install.find(({ installTarget }) => installTarget === target);
-      return (['meta', 'data'] as const).map((part) => ({
+      return (['data', 'meta'] as const).map((part) => ({
         ...{ key: `${target} ${part}`, title: words.steps[part](target), state: state?.[part]?.status },
         messages: state?.[part]?.messages ?? [],
       }));

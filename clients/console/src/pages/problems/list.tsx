@@ -99,7 +99,9 @@ const COLUMNS: readonly Column<Step>[] = [
     title: words.columns.problem,
     cell: ({ message, datasetId, name, installTarget, id }) => (
       <span className="two-lines">
-        {datasetId === undefined ? <span>{id}</span> : (
+        {datasetId === undefined ? (
+          <span>{id}</span>
+        ) : (
           <a href={to(`problems/dataset/${datasetId}`)} title={datasetId}>
             {name ?? datasetId}
           </a>
