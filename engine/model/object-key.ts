@@ -98,12 +98,16 @@ const MAX_KEY_BYTES = 1024;
  * ordinary character. Any other key is a defect of the caller.
  */
 export function demandAllowedKey(key: string): void {
-  const segments = key.split('/');
-  const clean = segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..');
+  const clean = key.split('/').every(isSegment);
   // UTF-8 encoding would replace a lone surrogate, which changes the key.
   if (!clean || key.includes('\0') || !key.isWellFormed() || Buffer.byteLength(key) > MAX_KEY_BYTES)
     throw defect(`object key ${JSON.stringify(key)} is not allowed`);
 }
+
+/** Whether an allowed key may begin so. */
+export const mayBeginKey = (prefix: string): boolean => prefix.split('/').slice(0, -1).every(isSegment);
+
+const isSegment = (name: string): boolean => name !== '' && name !== '.' && name !== '..';
 
 /** For keys of one call: each is allowed, and none is there twice. */
 export function demandDifferentKeys(keys: readonly string[]): void {

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { demandAllowedKey } from '../../model/object-key.ts';
+import { demandAllowedKey, mayBeginKey } from '../../model/object-key.ts';
 import type { ByteRange, ObjectInfo, ObjectReader, OpenObject } from '../../ports/object-store.ts';
 import { defect, transient } from '../../runtime/failure.ts';
 import type { Clock } from '../../runtime/time.ts';
@@ -95,6 +95,8 @@ export class S3Reader implements ObjectReader {
     { after }: { readonly after?: string },
     signal: AbortSignal,
   ): AsyncGenerator<readonly ObjectInfo[], void, undefined> {
+    // MinIO refuses to list it.
+    if (!mayBeginKey(prefix)) return;
     for (let place = after === undefined ? undefined : placeOf(after); ; ) {
       const { objects, next } = await this.#page(prefix, place, signal);
       if (next !== undefined && next === place)

@@ -7,6 +7,7 @@ import {
   DATASET_OBJECTS,
   demandDifferentKeys,
   FILE_FOLDERS,
+  mayBeginKey,
   parseKey,
   parseKeyBelow,
   SHARE_OBJECTS,
@@ -55,4 +56,9 @@ t.test('the keys of one call are allowed, and differ', async (t) => {
     message: 'object key "1/a/x" is given twice',
   });
   t.throws(() => demandDifferentKeys(['1/a/x', '../y']), { kind: 'defect', message: /"..\/y" is not allowed/ });
+});
+
+t.test('keys may begin with whole segments that are names, and with any part of one', async (t) => {
+  for (const prefix of ['', '1', '1/', '1/a', '1/..', '1/a/.']) t.ok(mayBeginKey(prefix), prefix);
+  for (const prefix of ['/', '../', './', '1//', '1/../', '1/./a']) t.notOk(mayBeginKey(prefix), prefix);
 });
