@@ -3,6 +3,7 @@
 
 import { installKafka } from '../stack/kafka-jars.ts';
 import { installMissing } from '../support/debian-packages.ts';
+import { demandNone } from '../support/missing.ts';
 import { installFolder } from '../support/npm-folder.ts';
 
 /** By a file that the package brings. */
@@ -32,5 +33,5 @@ const DEBIAN: Readonly<Record<string, string>> = {
 installFolder(import.meta.dirname);
 if (!process.argv.includes('--packages')) {
   installMissing(DEBIAN);
-  installKafka();
+  demandNone(installKafka());
 }

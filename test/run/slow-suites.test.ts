@@ -31,6 +31,7 @@ const suites = [
   { name: 'b', run: 'true', seconds: 150, touchedBy: ['engine/'] },
   { name: 'c', run: 'true', seconds: 140, touchedBy: ['engine/'] },
   { name: 'd', run: 'true', seconds: 900, touchedBy: ['http/'] },
+  { name: 'e', run: 'node test/e.test.ts', seconds: 10, touchedBy: ['engine/e', 'bin/'], fullOnly: true },
 ] as const satisfies readonly SlowSuite[];
 const names = (changed: readonly string[], turn: number, seconds = SLOW_SECONDS) => {
   const { chosen, left } = chooseSlow(suites, changed, turn, seconds);
@@ -54,6 +55,11 @@ t.test('suites beyond the time are left out and named; the turn says which begin
   t.same(names(['engine/a.ts'], 0, 249), ['ac', 'b']);
   t.same(names(['engine/a.ts'], 0, 250), ['ab', 'c']);
   t.same(names(['engine/a.ts'], 2, 250), ['ca', 'b']);
+});
+
+t.test('what is for full runs alone is in no landing; what touches it is told', async (t) => {
+  t.same(names(['bin/longshore.ts'], 1), ['b', 'e']);
+  t.same(names(['test/e.test.ts', 'test/a.test.ts'], 4), ['a', 'e']);
 });
 
 t.test('one suite always runs, however long it takes', async (t) => {

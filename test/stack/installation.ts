@@ -13,9 +13,10 @@ import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { ROOT } from '../support/longshore.ts';
 import { freePort } from '../support/ports.ts';
 import { KafkaCluster } from './kafka.ts';
-import { declareObjectChanges, OBJECT_CHANGES } from './object-changes.ts';
-import { type RabbitMq, startRabbitMq } from './rabbitmq.ts';
-import { type Radosgw, startRadosgw } from './radosgw.ts';
+import type { AnnouncingStore, StartStore } from './object-changes.ts';
+import { type RabbitMq, startRabbitMqFor } from './rabbitmq.ts';
+import type { Radosgw } from './radosgw.ts';
+import { onRadosgw } from './radosgw-changes.ts';
 import { BASE_DN, type Slapd, startSlapd } from './slapd.ts';
 
 const SAMPLE = join(ROOT, 'config', 'samples', 'full-stack.yaml');
@@ -28,7 +29,7 @@ interface Teardown {
   teardown(fn: () => unknown): void;
 }
 
-export interface Installation {
+export interface Installation<Store extends AnnouncingStore = Radosgw> {
   readonly dir: string;
   /** Of every process. */
   readonly file: string;
@@ -38,7 +39,7 @@ export interface Installation {
   readonly bucket: string;
   readonly kafka: KafkaCluster;
   readonly rabbit: RabbitMq;
-  readonly store: Radosgw;
+  readonly store: Store;
   readonly directory: Slapd;
   /** For a process; the port is that of its installer API. */
   environment(port: number): Readonly<Record<string, string>>;
@@ -52,36 +53,46 @@ interface SampleFile {
   };
 }
 
-export interface InstallationOptions {
+/** On any store. */
+export interface ServicesOptions {
   /** Instead of those of the sample. */
   readonly lanes?: Readonly<Record<string, object>>;
   /** Instead of the sample plugin, which `longshore plugin` would serve. */
   readonly plugin?: { readonly port: number };
   /** Of the sample, by daemon. */
   readonly daemons?: Readonly<Record<string, object>>;
+}
+
+export interface InstallationOptions extends ServicesOptions {
   /** The store's files outlive the store. */
   readonly durable?: boolean;
   /** The store's gateway will be killed and started again. */
   readonly killed?: boolean;
 }
 
-export async function installation(t: Teardown, options: InstallationOptions = {}): Promise<Installation> {
+/** On radosgw. */
+export function installation(t: Teardown, options: InstallationOptions = {}): Promise<Installation> {
+  const { durable = false, killed = false, ...others } = options;
+  return installationOn(t, onRadosgw({ durable, killed }), others);
+}
+
+export async function installationOn<Store extends AnnouncingStore>(
+  t: Teardown,
+  startStore: StartStore<Store>,
+  options: ServicesOptions = {},
+): Promise<Installation<Store>> {
   const dir = await mkdtemp(join(tmpdir(), 'longshore-stack-'));
   t.teardown(() => rm(dir, { recursive: true, force: true }));
   const [cache, alpha, beta] = [await testDatabase(t), await testDatabase(t), await testDatabase(t)];
   await Promise.all([createSchema(alpha, 'alpha_data'), createSchema(beta, 'beta_data')]);
-  const [rabbit, store, directory] = await Promise.all([
-    startRabbitMq(await mkdtemp(join(tmpdir(), 'longshore-rabbitmq-'))),
-    startRadosgw(t, { durable: options.durable ?? false, killed: options.killed ?? false }),
+  const startingRabbit = startRabbitMqFor(t);
+  const [rabbit, { store, bucket }, directory] = await Promise.all([
+    startingRabbit,
+    startStore(t, startingRabbit),
     startSlapd(await mkdtemp(join(tmpdir(), 'longshore-slapd-'))),
   ]);
-  t.teardown(() => rabbit[Symbol.asyncDispose]());
   t.teardown(() => directory[Symbol.asyncDispose]());
   const kafka = await KafkaCluster.start(t, { secure: { accounts: [KAFKA_ACCOUNT] } });
-  const bucket = await store.makeBucket();
-  await declareObjectChanges(rabbit);
-  const { exchange, key: topic } = OBJECT_CHANGES;
-  await store.notifyAmqp(bucket, { amqpPort: rabbit.port, exchange, topic });
   for (const [cn, { host, port, database }] of [
     ['alpha-db', alpha],
     ['beta-db', beta],
@@ -140,7 +151,7 @@ export async function installation(t: Teardown, options: InstallationOptions = {
 }
 
 /** The sample, with the plugin's scripts and folder of this machine. */
-async function writeConfiguration(dir: string, { lanes, daemons }: InstallationOptions): Promise<string> {
+async function writeConfiguration(dir: string, { lanes, daemons }: ServicesOptions): Promise<string> {
   const sample = parse(await readFile(SAMPLE, 'utf8')) as SampleFile;
   const launchers = await writeSampleLaunchers(join(dir, 'scripts'), [process.execPath, ENTRY]);
   await mkdir(join(dir, 'installed'));

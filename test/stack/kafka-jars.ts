@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import type { Missing } from '../support/missing.ts';
 
 const POM = join(import.meta.dirname, 'kafka', 'pom.xml');
 const LIST = readFileSync(POM, 'utf8');
@@ -16,9 +17,9 @@ const DONE = join(FOLDER, 'pom.xml');
 
 const isInstalled = (): boolean => existsSync(DONE) && readFileSync(DONE, 'utf8') === LIST;
 
-/** Once for each version of the list. Ends this process when the jars cannot be had. */
-export function installKafka(): void {
-  if (isInstalled()) return;
+/** Once for each version of the list. @returns what cannot be had */
+export function installKafka(): readonly Missing[] {
+  if (isInstalled()) return [];
   console.log(`installing Apache Kafka ${KAFKA_VERSION} in ${FOLDER}`);
   rmSync(FOLDER, { recursive: true, force: true });
   mkdirSync(FOLDER, { recursive: true });
@@ -26,13 +27,11 @@ export function installKafka(): void {
   try {
     execFileSync('mvn', [...args, 'dependency:copy-dependencies', `-DoutputDirectory=${FOLDER}`], { stdio: 'inherit' });
   } catch {
-    console.error(
-      `missing: Apache Kafka ${KAFKA_VERSION}. Maven gets it from Maven Central; where that cannot be reached, ` +
-        `name a mirror in ~/.m2/settings.xml, or copy ${FOLDER} from a machine that has it`,
-    );
-    process.exit(1);
+    const get = `where Maven does not reach it, name a mirror in ~/.m2/settings.xml, or copy ${FOLDER} from a machine that has it`;
+    return [{ names: ['kafka'], from: `Maven Central by mvn (Apache Kafka ${KAFKA_VERSION})`, get }];
   }
   writeFileSync(DONE, LIST);
+  return [];
 }
 
 export interface JavaCommand {

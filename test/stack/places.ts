@@ -5,13 +5,14 @@ import pg from 'pg';
 import { CACHE_SCHEMA } from '../../bin/compose/databases.ts';
 import { filesBelow, type Places } from '../support/places.ts';
 import type { Installation } from './installation.ts';
+import type { AnnouncingStore } from './object-changes.ts';
 
 const SCHEMAS = {
   AlphaDB: { dataDb: 'alpha_data', controlDb: 'alpha_control' },
   BetaDB: { dataDb: 'beta_data', controlDb: 'beta_control' },
 } as const;
 
-export function placesOf(at: Installation): Places {
+export function placesOf(at: Installation<AnnouncingStore>): Places {
   return {
     withCache: (work) => connected(at.cache, CACHE_SCHEMA, work),
     queryTarget: (site, which, text, values) =>

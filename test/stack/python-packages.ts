@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import type { Missing } from '../support/missing.ts';
 
 const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'longshore-tests');
 
@@ -32,14 +33,20 @@ export class PythonPackages {
     return existsSync(this.#done);
   }
 
-  /** Once for each version. */
-  install(): void {
-    if (this.installed) return;
+  /** Once for each version. @returns what cannot be had */
+  install(): readonly Missing[] {
+    if (this.installed) return [];
     console.log(`installing ${this.#requirements.join(' ')} in ${this.#folder}`);
     const options = { stdio: 'inherit' } as const;
-    execFileSync('/usr/bin/python3', ['-m', 'venv', this.#folder], options);
-    execFileSync(this.python, ['-m', 'pip', 'install', '--quiet', ...this.#requirements], options);
+    try {
+      execFileSync('/usr/bin/python3', ['-m', 'venv', this.#folder], options);
+      execFileSync(this.python, ['-m', 'pip', 'install', '--quiet', ...this.#requirements], options);
+    } catch {
+      const get = `where pip does not reach it, set PIP_INDEX_URL to a mirror, or copy ${this.#folder} from a machine that has it`;
+      return [{ names: [this.name], from: `PyPI by pip (${this.#requirements.join(' ')})`, get }];
+    }
     execFileSync('touch', [this.#done]);
+    return [];
   }
 
   /** The last that is written: an installation that was cut off is made again. */

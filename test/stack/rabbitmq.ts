@@ -1,6 +1,7 @@
 // RabbitMQ as a plain process: its own node name, data directory and ports, all on loopback, with and without TLS.
 
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from '../support/ports.ts';
 import { makeCertificate } from './certificate.ts';
@@ -20,6 +21,13 @@ export interface RabbitMq extends AsyncDisposable {
   stop(): Promise<void>;
   /** After {@link stop}, with what it kept. */
   start(): Promise<void>;
+}
+
+/** Starts it, and ends it with everything it wrote when the test ends, also when another server of the test does not start. */
+export async function startRabbitMqFor(t: { teardown(fn: () => unknown): void }): Promise<RabbitMq> {
+  const rabbit = await startRabbitMq(await mkdtemp(join(tmpdir(), 'longshore-rabbitmq-')));
+  t.teardown(() => rabbit[Symbol.asyncDispose]());
+  return rabbit;
 }
 
 /** @param dir made; everything of it goes there */
