@@ -1,5 +1,6 @@
 // What the object store and the databases know, side by side, dataset by dataset: a merge of streams that are all in the
-// order of the store's keys. One page of each is held, however many there are.
+// order of the store's keys. One page of each is held, however many there are; in a merge with install targets, the databases
+// read their next one meanwhile.
 //   a stream out of order   refused (`MergeCursor`)
 //   listing, cache          must answer: their failure is the merge's
 //   an install target       that fails is told of and left out from there on
@@ -44,14 +45,15 @@ export async function* mergeInStoreOrder(
 ): AsyncGenerator<readonly MergedDataset[], void, undefined> {
   const listing = storedPages(sources.stored, sources.onStray);
   try {
+    const { after, targets: indexes } = sources;
     const stored = new MergeCursor('object store', listing);
-    const cache = new MergeCursor('cache', pagesOf(sources.cache, PAGE, signal, sources.after));
-    const rows = pageOf(sources.targets.size);
+    const cache = new MergeCursor('cache', pagesOf(sources.cache, PAGE, signal, after), indexes.size > 0);
+    const rows = pageOf(indexes.size);
     const targets = new Map(
-      [...sources.targets].map(
-        ([id, index]) => [id, new MergeCursor(id, pagesOf(index, rows, signal, sources.after))] as const,
-      ),
+      [...indexes].map(([id, index]) => [id, new MergeCursor(id, pagesOf(index, rows, signal, after), true)] as const),
     );
+    // The first pages of all of them at once.
+    for (const cursor of [cache, ...targets.values()]) cursor.readAhead();
     for (;;) {
       signal.throwIfAborted();
       await stored.fill();
@@ -110,15 +112,19 @@ const pageOf = (indexes: number): number => Math.min(PAGE, Math.ceil((2 * PAGE) 
 class MergeCursor<Row extends DatasetAddress> {
   readonly #name: string;
   readonly #pages: AsyncIterator<readonly Row[]>;
+  readonly #readsAhead: boolean;
+  #next: Promise<IteratorResult<readonly Row[]>> | undefined;
   #page: readonly Row[] = [];
   #place = 0;
   #last: DatasetAddress | undefined;
   #over = false;
   #fault: Error | undefined;
 
-  constructor(name: string, pages: AsyncIterator<readonly Row[]>) {
+  /** @param readsAhead the next page is read while the caller works on this one */
+  constructor(name: string, pages: AsyncIterator<readonly Row[]>, readsAhead = false) {
     this.#name = name;
     this.#pages = pages;
+    this.#readsAhead = readsAhead;
   }
 
   get head(): Row | undefined {
@@ -134,12 +140,21 @@ class MergeCursor<Row extends DatasetAddress> {
   async fill(): Promise<void> {
     while (this.isEmpty) {
       if (this.#fault) throw this.#fault;
-      const next = await this.#pages.next();
+      const next = await (this.#next ?? this.#pages.next());
+      this.#next = undefined;
       if (next.done) this.#over = true;
+      else this.readAhead();
       this.#page = next.done ? [] : next.value;
       this.#place = 0;
       this.#checkOrder();
     }
+  }
+
+  readAhead(): void {
+    if (!this.#readsAhead) return;
+    this.#next = this.#pages.next();
+    // Its failure is that of the `fill` that needs it. A merge that ends before does not care.
+    this.#next.catch(() => undefined);
   }
 
   /** Returns the row at the head if it is this dataset's, and advances past it. */
