@@ -101,11 +101,11 @@ export class S3UploadBytes implements UploadBytes, Disposable {
         true,
       );
       const page = [...text.matchAll(/<Part>(.*?)<\/Part>/gs)].map(([, part = '']) => ({
-        part: Number(fieldOf(part, 'PartNumber')),
+        part: Number(fieldOf(part, '<PartNumber>')),
         etag: tagIn(part) ?? '',
       }));
       parts.push(...page);
-      if (fieldOf(text, 'IsTruncated') !== 'true') return parts;
+      if (fieldOf(text, '<IsTruncated>') !== 'true') return parts;
       if (page.length === 0) throw transient(`${what}: an empty page that is not the last`);
     }
   }
