@@ -115,6 +115,30 @@ export function controlSchemaConformance(t: Test, { target, neighbour, ...schema
     t.strictSame(await children(), FULL);
   });
 
+  t.test('the first rows are those of a write, whether the owner described much or little', async (t) => {
+    const { owner, dataset, document, rows, children } = await setup();
+    const brief = { ...document, metadata: metadataOf(owner) };
+    const all = async () => ({
+      ...(await children()),
+      dataset: await rows('dataset'),
+      installs: await rows('dataset_install'),
+      projects: await rows('dataset_project'),
+      visible: await rows('dataset_visibility'),
+    });
+    for (const one of [document, brief]) {
+      t.equal(await target.begin(dataset, { document: one }, 3, signal), true);
+      const begun = await all();
+      await target.purge(dataset, 3, signal);
+      t.strictSame(await rows('dataset'), []);
+      await target.write(dataset, { document: one }, 3, signal);
+      t.strictSame(begun, await all());
+      t.equal(await neighbour.begin(dataset, { document: brief }, 3, signal), true);
+      t.strictSame(await rows('dataset_contact'), [], 'the rows of a neighbor are replaced');
+      await neighbour.purge(dataset, 3, signal);
+      await target.purge(dataset, 3, signal);
+    }
+  });
+
   t.test('a later document replaces every row of the earlier, its type too', async (t) => {
     const { owner, dataset, document, rows, children } = await setup();
     await target.write(dataset, { document }, 3, signal);

@@ -15,7 +15,7 @@ import {
 import { aborted, defect, transient } from '../../runtime/failure.ts';
 import { type Postgres, quoteIdentifier, type Sql } from '../postgres/postgres.ts';
 import { SqlParameters, statementName, storableText } from '../postgres/sql-parameters.ts';
-import { documentCtes } from './control-document.ts';
+import { documentCtes, newDocumentCtes } from './control-document.ts';
 import { type ControlTarget, deletedCtes, fence, purgeCtes } from './control-fence.ts';
 import { type ControlStateRow, controlState, controlStateColumns } from './target-index-postgres.ts';
 
@@ -62,9 +62,17 @@ export class PostgresInstallTarget implements InstallTarget {
     token: number,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const ctes = (parameters: SqlParameters) => [
-      ...documentCtes(this.#target, dataset, document, token, parameters, true),
+    signal.throwIfAborted();
+    const parameters = new SqlParameters();
+    const brief = [
+      ...newDocumentCtes(this.#target, dataset, document, token, parameters),
       ...this.#messageCtes(messages, parameters),
+    ];
+    if (await taken(this.#db.grouped, brief, parameters)) return true;
+    // A target that shares the schema has the dataset, or this one has.
+    const ctes = (more: SqlParameters) => [
+      ...documentCtes(this.#target, dataset, document, token, more, true),
+      ...this.#messageCtes(messages, more),
     ];
     return this.#fenced(dataset, ctes, token, signal, 'absent');
   }
