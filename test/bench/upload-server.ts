@@ -2,6 +2,7 @@
 //   oursDirectory, oursS3   the product's front end with one route, its form reader, its upload session and its store
 //   rawS3                   bare node:http that pipes the file into one PUT, signed beforehand, of known length
 //   sdkS3                   bare node:http that hands the body to @aws-sdk/lib-storage
+//   counts                  bare node:http that reads the body and counts its bytes
 // A raw one stores the body as it is, form and all.
 
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
@@ -114,6 +115,12 @@ async function rawS3(): Promise<number> {
   });
 }
 
+async function count(request: IncomingMessage): Promise<void> {
+  let bytes = 0;
+  for await (const chunk of request) bytes += (chunk as Buffer).length;
+  if (bytes !== Number(request.headers['content-length'])) throw new Error(`${bytes} bytes came`);
+}
+
 function sdkS3(): Promise<number> {
   const { host, port, accessKey, secretKey, bucket: Bucket } = s3();
   const credentials = { accessKeyId: accessKey, secretAccessKey: secretKey };
@@ -126,6 +133,7 @@ const SERVERS: Readonly<Record<string, () => Promise<number>>> = {
   oursDirectory: async () =>
     ours(await openDirectoryStore({ path: order.path ?? '', journal, clock: systemClock, log }, never)),
   oursS3: () => ours(new S3Store(s3(), { log })),
+  counts: () => bare(count),
   ...{ rawS3, sdkS3 },
 };
 const open = SERVERS[kind];
