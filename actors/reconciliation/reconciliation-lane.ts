@@ -135,7 +135,7 @@ export class ReconciliationLane implements JobHandler {
   }
 
   async #resumeUpload(snapshot: Snapshot, job: ClaimedJob, signal: AbortSignal): Promise<void> {
-    const { owner, dataset, metadata, metaVersion, stored } = snapshot;
+    const { owner, dataset, metadata, metaVersion, stored, shares } = snapshot;
     const kept = keptObjects(stored);
     const accepted = {
       owner,
@@ -145,6 +145,7 @@ export class ReconciliationLane implements JobHandler {
       source: { kind: 'files', files: fileEntries(stored.raw).map(({ name, size }) => ({ name, size })) },
       documents: fileEntries(stored.documents),
       properties: fileEntries(stored.properties),
+      shares,
       ...(kept ? { others: kept.filter(({ name }) => !isFile(name)) } : {}),
       eventId: job.eventId,
     } as const;

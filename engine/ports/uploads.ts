@@ -11,7 +11,7 @@ import type { DatasetId, UploadId, UserId } from '../model/ids.ts';
 import type { DatasetMetadata, FileEntry } from '../model/metadata.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
 import type { Traceparent } from '../model/traceparent.ts';
-import type { DatasetRecord, ObjectDigest, ObjectVersion } from './catalog.ts';
+import type { DatasetRecord, ObjectDigest, ObjectVersion, StoredShare } from './catalog.ts';
 import type { KeyedAnswer } from './idempotency-keys.ts';
 import type { Lease } from './jobs.ts';
 
@@ -35,6 +35,8 @@ export interface AcceptedUpload extends DatasetAddress {
   readonly properties: readonly FileEntry[];
   /** Further objects of the dataset that are already stored, by their names below its prefix; absent = not known. */
   readonly others?: readonly FileEntry[];
+  /** What the share documents among them say. Absent = there are none. */
+  readonly shares?: readonly StoredShare[];
   /**
    * Resumable uploads that became the data files, claimed by this process (resumable-uploads.ts). The acceptance marks them used
    * and moves their quota to the dataset. Absent = none.
@@ -78,7 +80,8 @@ export interface Uploads {
    */
   grow(dataset: DatasetId, bytes: number, limitBytes: number, signal: AbortSignal): Promise<boolean>;
   /**
-   * One transaction writes the rows of dataset, metadata, target and publication, and the files of documents and properties. It
+   * One transaction writes the rows of dataset, metadata, target, publication and share, and the files of documents and
+   * properties. It
    * sets upload to `running` and import to `queued`, settles the reservation to the bytes really stored, and enqueues the
    * upload job. A packed upload is `stored` at once: upload is `success`, and the import job is enqueued. Wakes the lane.
    */

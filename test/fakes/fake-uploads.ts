@@ -79,6 +79,7 @@ export class FakeUploads implements Uploads {
       ...newDataset(upload, metadata),
       upload: { status: packed ? 'success' : 'running', message: undefined },
       sync: { meta: metaVersion },
+      shares: accepted.shares ?? [],
       ...(packed ? { archives: { 'import-ready.zip': packed } } : {}),
       files: { document: documents, property: properties, ...(packed ? { upload: files } : {}) },
     });

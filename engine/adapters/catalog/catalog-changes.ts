@@ -208,6 +208,20 @@ function fileParts(
 }
 
 function shareCtes(shares: readonly StoredShare[], parameters: SqlParameters): readonly string[] {
+  const recipients = parameters.add(
+    shares.map((share) => share.recipient),
+    'numeric[]',
+  );
+  return [
+    `dropped_shares as (
+      delete from dataset_share s using changed f
+      where s.dataset_id = f.dataset_id and s.recipient_id <> all (${recipients}))`,
+    insertShares(shares, 'changed', parameters),
+  ];
+}
+
+/** Adds or replaces them for the datasets of `from`. */
+export function insertShares(shares: readonly StoredShare[], from: string, parameters: SqlParameters): string {
   const last = [...new Map(shares.map((share) => [share.recipient, share])).values()];
   const recipients = parameters.add(
     last.map((share) => share.recipient),
@@ -221,16 +235,11 @@ function shareCtes(shares: readonly StoredShare[], parameters: SqlParameters): r
     last.map((share) => share.receipt ?? null),
     'text[]',
   );
-  return [
-    `dropped_shares as (
-      delete from dataset_share s using changed f
-      where s.dataset_id = f.dataset_id and s.recipient_id <> all (${recipients}))`,
-    `added_shares as (
+  return `added_shares as (
       insert into dataset_share (dataset_id, recipient_id, offer, receipt)
       select f.dataset_id, x.recipient, x.offer, x.receipt
-      from changed f, unnest(${recipients}, ${offers}, ${receipts}) x (recipient, offer, receipt)
-      on conflict (dataset_id, recipient_id) do update set offer = excluded.offer, receipt = excluded.receipt)`,
-  ];
+      from ${from} f, unnest(${recipients}, ${offers}, ${receipts}) x (recipient, offer, receipt)
+      on conflict (dataset_id, recipient_id) do update set offer = excluded.offer, receipt = excluded.receipt)`;
 }
 
 const columnsOnly = (columns: Assignments): ChangeParts => ({ columns, ctes: [] });

@@ -2,7 +2,7 @@
 
 import type { FileEntry } from '../../model/metadata.ts';
 import type { AcceptedUpload } from '../../ports/uploads.ts';
-import { syncColumns } from '../catalog/catalog-changes.ts';
+import { insertShares, syncColumns } from '../catalog/catalog-changes.ts';
 import { archiveColumns, insertDataset, insertFiles } from '../catalog/dataset-document.ts';
 import { sealingCtes } from '../idempotency/idempotency-keys-postgres.ts';
 import { enqueueCte, notifyLanes } from '../jobs/enqueue-jobs.ts';
@@ -22,7 +22,7 @@ export function acceptStatement(upload: AcceptedUpload, instance: number, parame
         `greatest(r.reserved_bytes - ${parameters.add(sumOf(besides(upload)), 'bigint')}, 0)`;
   const { type } = upload.metadata;
   const traceparent = parameters.add(upload.traceparent ?? null, 'text');
-  const { taken = [] } = upload;
+  const { taken = [], shares = [] } = upload;
   const key = upload.keyed && sealingCtes(upload.keyed, 'added', parameters);
   const holder = parameters.add(instance, 'integer');
   const ctes = [
@@ -63,6 +63,7 @@ export function acceptStatement(upload: AcceptedUpload, instance: number, parame
     ...(packed ? [insertFiles('upload', files, 'added', parameters)] : []),
     insertFiles('document', upload.documents, 'added', parameters),
     insertFiles('property', upload.properties, 'added', parameters),
+    ...(shares.length > 0 ? [insertShares(shares, 'added', parameters)] : []),
     keptObjects(upload, parameters),
     `accepted as (
       update upload u set state = ${packed ? `'stored'` : `'accepted'`}, reserved_bytes = 0,

@@ -176,7 +176,8 @@ async function revise(
       form.faults.throwIfAny();
       shares = shareDocuments(address, latest.dataset.shares);
       await keepShares(session, shares, signal);
-      return metadata;
+      // In the cache at once, too: the next revision takes them from there, and may be made before the sharing lane has run.
+      return { metadata, shares: latest.dataset.shares };
     },
   });
   await tellOfShares(shares, { ...options, log: context.log });

@@ -117,12 +117,12 @@ interface UploadOrder<Details> {
   readonly judge: JudgeDetails<Details>;
   /** Makes the metadata document; adds its faults to the form's. */
   readonly describe: (form: UploadForm<Details>, signal: AbortSignal) => Promise<DatasetMetadata>;
-  /** Makes the document again once everything is received, for metadata that may have changed since. */
+  /** Makes the document again once everything is received, for metadata that may have changed since; with shares that it kept. */
   readonly complete?: (
     form: UploadForm<Details>,
     session: UploadSession,
     signal: AbortSignal,
-  ) => Promise<DatasetMetadata>;
+  ) => Promise<Pick<ReceivedUpload, 'metadata' | 'shares'>>;
 }
 
 export class UploadIntake {
@@ -206,14 +206,14 @@ export class UploadIntake {
     const expected = url && remoteFiles && (await probeUpload(url, remoteFiles, type, faults, clock, signal));
     faults.throwIfAny();
     if (expected !== undefined) await session.expect(expected, signal);
-    const metadata = (await order.complete?.(form, session, signal)) ?? described;
+    const completed = (await order.complete?.(form, session, signal)) ?? { metadata: described };
     for (const upload of named.uploads) await session.receive(upload, uploadBytes, signal);
     const leftOut = form.leftOut.length > 0 ? { leftOut: form.leftOut } : {};
     const source: UploadSource = {
       ...(url ? { kind: 'url', url: url.href } : { kind: 'files', files: data }),
       ...leftOut,
     };
-    return { metadata, source, documents, properties };
+    return { ...completed, source, documents, properties };
   }
 }
 

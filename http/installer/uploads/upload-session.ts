@@ -18,6 +18,7 @@ import {
   objectKey,
 } from '../../../engine/model/object-key.ts';
 import type { Traceparent } from '../../../engine/model/traceparent.ts';
+import type { StoredShare } from '../../../engine/ports/catalog.ts';
 import type { EventLog } from '../../../engine/ports/event-log.ts';
 import type { KeyedAnswer } from '../../../engine/ports/idempotency-keys.ts';
 import type { ObjectInfo, ObjectSource, ObjectStore } from '../../../engine/ports/object-store.ts';
@@ -45,6 +46,8 @@ export interface ReceivedUpload {
   readonly source: UploadSource;
   readonly documents: readonly FileEntry[];
   readonly properties: readonly FileEntry[];
+  /** That were kept beside it. */
+  readonly shares?: readonly StoredShare[];
   /** Of the request, as is its key. */
   readonly traceparent?: Traceparent;
   readonly keyed?: KeyedAnswer | undefined;

@@ -238,6 +238,30 @@ t.test('shares go over to the revision, as they were said', async (t) => {
   t.equal(order.slice(meta).filter((key) => key.includes('/shares/')).length, 1, 'and one again, to tell of them');
 });
 
+t.test('shares go over to the next revision, too, whatever the lanes have done for the one before', async (t) => {
+  const app = await installerApp(t, db);
+  const [owner, friend, revoked] = [newUser(), newUser(), newUser()];
+  const at = await imported(app, db, owner);
+  await share(db, at, friend, 'grant', 'accept');
+  await share(db, at, revoked, 'revoke', 'accept');
+  const inCache = (n: number) =>
+    db.query('select recipient_id, offer, receipt from dataset_share where dataset_id = $1 order by recipient_id', [
+      revisionOf(at.dataset, n),
+    ]);
+  const asked = await db.query(
+    'select recipient_id, offer, receipt from dataset_share where dataset_id = $1 order by recipient_id',
+    [at.dataset],
+  );
+  t.equal((await revise(app, at)).status, 202);
+  t.strictSame(await inCache(1), asked);
+  const first = { ...at, dataset: revisionOf(at.dataset, 1) };
+  await setColumns(db, first.dataset, { upload_status: 'success', import_status: 'complete' });
+  t.equal((await revise(app, first)).status, 202);
+  t.strictSame(await inCache(2), asked);
+  const offer = app.store.text(shareKey({ owner, dataset: revisionOf(at.dataset, 2) }, friend, 'share-offer.json'));
+  t.match(offer, /grant/);
+});
+
 t.test('a revision counts against slots and quota like every upload', async (t) => {
   const app = await installerApp(t, db, { settings: { userMaxStorageBytes: 1_000, uploadsPerUser: 1 } });
   const owner = newUser();
