@@ -2,7 +2,7 @@
 // Grouping a listing of the whole bucket keeps one dataset in memory at a time.
 
 import type { DatasetId } from '../../engine/model/ids.ts';
-import type { DatasetMetadata, FileEntry } from '../../engine/model/metadata.ts';
+import type { FileEntry } from '../../engine/model/metadata.ts';
 import {
   type DatasetAddress,
   type DatasetObject,
@@ -12,6 +12,7 @@ import {
   parseKey,
   parseKeyBelow,
 } from '../../engine/model/object-key.ts';
+import { olderRevisions } from '../../engine/model/older-revisions.ts';
 import type { DatasetRecord } from '../../engine/ports/catalog.ts';
 import type { ObjectInfo, ObjectStore } from '../../engine/ports/object-store.ts';
 
@@ -150,22 +151,6 @@ function add(group: Gathering, key: ObjectKey, info: ObjectInfo): void {
 export type RevisionFlag = Extract<DatasetObject, 'delete-flag' | 'revised-flag'>;
 
 /**
- * Older revisions of the dataset, newest first: those that its history lists before it, and the original. If the history does
- * not list the dataset, all that it lists. Never the dataset itself.
- */
-export function olderRevisions(metadata: DatasetMetadata, dataset: DatasetId): readonly DatasetId[] {
-  const history = metadata.revisionHistory;
-  if (!history) return [];
-  const listed = history.revisions.map((revision) => revision.revisionId);
-  const own = listed.lastIndexOf(dataset);
-  const before = own < 0 ? listed : listed.slice(0, own);
-  const older = new Set([history.originalId, ...before]);
-  older.delete(dataset);
-  // Documents of other systems may list values that are not valid ids and so name no dataset.
-  return [...older].reverse().filter((id) => isDataset({ owner: metadata.owner, dataset: id }));
-}
-
-/**
  * Puts the (empty) flag on every older revision that has metadata and does not have the flag, newest first. Returns the
  * revisions that were flagged. Idempotent.
  */
@@ -185,9 +170,4 @@ export async function flagOlder(
     flagged.push(dataset);
   }
   return flagged;
-}
-
-function isDataset(at: DatasetAddress): boolean {
-  const key = parseKey(objectKey(at, 'vdi-meta.json'));
-  return typeof key === 'object' && key.kind === 'object' && key.dataset === at.dataset;
 }

@@ -5,6 +5,7 @@ import type { DataType, DataTypes } from '../../engine/model/data-types.ts';
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import type { DatasetMetadata, Manifest, UploadError } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../engine/model/object-key.ts';
+import { olderRevisions } from '../../engine/model/older-revisions.ts';
 import type { Catalog, DatasetRecord, ObjectVersion, StoredShare } from '../../engine/ports/catalog.ts';
 import type { ControlState } from '../../engine/ports/install-target.ts';
 import type { ClaimedJob } from '../../engine/ports/jobs.ts';
@@ -15,7 +16,7 @@ import { kindOf, messageOf } from '../../engine/runtime/failure.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import { type InstallTargets, inParallel, TARGETS_AT_ONCE } from '../dataset/site-targets.ts';
-import { olderRevisions, type StoredDataset, storedDataset } from '../dataset/stored-dataset.ts';
+import { type StoredDataset, storedDataset } from '../dataset/stored-dataset.ts';
 import { readManifest, readMetadata, readShares, readUploadError } from '../dataset/stored-documents.ts';
 
 export interface TargetSnapshot {

@@ -4,6 +4,7 @@
 
 import type { DatasetId } from '../../engine/model/ids.ts';
 import { objectKey } from '../../engine/model/object-key.ts';
+import { olderRevisions } from '../../engine/model/older-revisions.ts';
 import type { ObjectStore } from '../../engine/ports/object-store.ts';
 import type { StoredBytes } from '../../engine/ports/storage-room.ts';
 import type { RequestContext } from '../kernel/pipeline/context.ts';
@@ -117,7 +118,14 @@ async function undelete(options: UndeleteOptions, context: RequestContext): Prom
         `dataset ${dataset} cannot be undeleted: of the storage quota of ${quotaBytes} bytes, ${used} are used and 0 are left`,
       );
     // The pruner works under the same lock: either it came first, or it finds the dataset live.
-    await store.remove([objectKey(now, 'delete-flag')], signal);
+    // Its older revisions are replaced again at once: if the store's announcement is lost, nothing else finds that their flags
+    // are those of a deletion that was undone. What never was replaced is left to reconciliation, which flags it first.
+    const flagged = [objectKey(now, 'delete-flag')];
+    for (const id of olderRevisions(now.metadata, dataset)) {
+      const older = { owner, dataset: id };
+      if (await store.head(objectKey(older, 'revised-flag'), signal)) flagged.push(objectKey(older, 'delete-flag'));
+    }
+    await store.remove(flagged, signal);
     return { changes: [{ set: 'state', state: 'live' }], result };
   });
   context.log.info(at, 'dataset undeleted');

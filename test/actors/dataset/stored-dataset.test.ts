@@ -1,7 +1,6 @@
 import t from 'tap';
 import {
   flagOlder,
-  olderRevisions,
   type StoredDataset,
   storedDataset,
   storedDatasets,
@@ -9,6 +8,7 @@ import {
 import { type DatasetId, revisionOf, type UserId } from '../../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../../engine/model/metadata.ts';
 import { type DatasetAddress, objectKey } from '../../../engine/model/object-key.ts';
+import { olderRevisions } from '../../../engine/model/older-revisions.ts';
 import type { ObjectInfo } from '../../../engine/ports/object-store.ts';
 import { transient } from '../../../engine/runtime/failure.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';

@@ -125,6 +125,28 @@ t.test('the owner takes a deletion back, as often as asked', async (t) => {
   t.equal((await app.call(owner, 'GET', `/datasets/${at.dataset}`)).status, 200);
 });
 
+t.test(
+  'revisions that were replaced are so again at once when the deletion is taken back, and no others',
+  async (t) => {
+    const app = await installerApp(t, db);
+    const owner = newUser();
+    const first = await add(app, db, owner, {}, { ...IMPORTED, state: 'superseded' });
+    await app.store.put(objectKey(first, 'revised-flag'), new Uint8Array(), {}, new AbortController().signal);
+    const revision = (number: number) => ({
+      ...({ revisionId: revisionOf(first.dataset, number), action: 'revise', revisionNote: 'Another one' } as const),
+      timestamp: '2026-01-02T03:04:05.678Z',
+    });
+    const history = { revisionHistory: { originalId: first.dataset, revisions: [revision(1), revision(2)] } };
+    const second = await add(app, db, owner, history, IMPORTED, revisionOf(first.dataset, 1));
+    const newest = await add(app, db, owner, history, IMPORTED, revisionOf(first.dataset, 2));
+    t.equal(await remove(app, owner, newest), 204);
+    t.strictSame([await stateOf(app, first), await stateOf(app, second)], [DELETING, DELETING]);
+    t.equal(await undelete(app, owner, newest), 204);
+    const flagged = [first, second, newest].map((at) => app.store.text(objectKey(at, 'delete-flag')) !== undefined);
+    t.strictSame(flagged, [false, true, false], 'reconciliation flags as replaced what was not');
+  },
+);
+
 t.test('a deletion cannot be taken back once the window has ended or the pruner has begun', async (t) => {
   const owner = newUser();
   const old = await installerApp(t, db, { now: () => Date.now() - 31 * DAY_MS });
