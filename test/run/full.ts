@@ -26,6 +26,8 @@ const STEPS: readonly Step[] = [
   { name: 'contract', run: 'npm run --silent check:contract' },
   { name: 'short e2e', run: 'npm run --silent test:e2e-short' },
   ...SLOW_SUITES,
+  // Never in a landing, which has no time for it.
+  { name: 'soak', run: 'npm run --silent test:soak -- --minutes 3' },
 ];
 
 process.exitCode = await main();

@@ -46,6 +46,7 @@ export interface Installation<Store extends AnnouncingStore = Radosgw> {
 }
 
 interface SampleFile {
+  containerCore: { ports: Record<string, unknown> };
   installer: {
     plugins: Record<string, { installRoot?: string; scripts?: object }>;
     lanes: Record<string, object>;
@@ -61,6 +62,8 @@ export interface ServicesOptions {
   readonly plugin?: { readonly port: number };
   /** Of the sample, by daemon. */
   readonly daemons?: Readonly<Record<string, object>>;
+  /** Beside `installer`, such as `access`; with a port that the environment gives. */
+  readonly sections?: Readonly<Partial<Record<'report' | 'access', object>>>;
 }
 
 export interface InstallationOptions extends ServicesOptions {
@@ -68,12 +71,14 @@ export interface InstallationOptions extends ServicesOptions {
   readonly durable?: boolean;
   /** The store's gateway will be killed and started again. */
   readonly killed?: boolean;
+  /** That the store can take. */
+  readonly gib?: number;
 }
 
 /** On radosgw. */
 export function installation(t: Teardown, options: InstallationOptions = {}): Promise<Installation> {
-  const { durable = false, killed = false, ...others } = options;
-  return installationOn(t, onRadosgw({ durable, killed }), others);
+  const { durable = false, killed = false, gib, ...others } = options;
+  return installationOn(t, onRadosgw({ durable, killed, ...(gib === undefined ? {} : { gib }) }), others);
 }
 
 export async function installationOn<Store extends AnnouncingStore>(
@@ -151,7 +156,7 @@ export async function installationOn<Store extends AnnouncingStore>(
 }
 
 /** The sample, with the plugin's scripts and folder of this machine. */
-async function writeConfiguration(dir: string, { lanes, daemons }: ServicesOptions): Promise<string> {
+async function writeConfiguration(dir: string, { lanes, daemons, sections }: ServicesOptions): Promise<string> {
   const sample = parse(await readFile(SAMPLE, 'utf8')) as SampleFile;
   const launchers = await writeSampleLaunchers(join(dir, 'scripts'), [process.execPath, ENTRY]);
   await mkdir(join(dir, 'installed'));
@@ -163,6 +168,9 @@ async function writeConfiguration(dir: string, { lanes, daemons }: ServicesOptio
   });
   if (lanes) sample.installer.lanes = lanes;
   if (daemons) sample.installer.daemons = daemons;
+  Object.assign(sample, sections);
+  for (const [n, name] of Object.keys(sections ?? {}).entries())
+    sample.containerCore.ports[name] = `\${env:LONGSHORE_${name.toUpperCase()}_PORT:-${8082 + n}}`;
   const file = join(dir, 'longshore.yaml');
   await writeFile(file, stringify(sample), { mode: 0o600 });
   return file;

@@ -52,8 +52,11 @@ async function through(t: Teardowns, site: Site, options: DurabilityOptions, fin
   const doing = Promise.all([uploads.run(), storm(site, options, progress)]).finally(() => {
     isOver = true;
   });
-  const finished = await progress.finished(() => isOver, PATIENCE_MS);
-  await doing;
+  // A fault that could not be injected ends the run at once, with everything taken down.
+  const finished = await Promise.race([
+    progress.finished(() => isOver, PATIENCE_MS),
+    doing.then(() => new Promise<never>(() => undefined)),
+  ]);
   const { datasets, installed } = await progress.counts();
   progress.say(`${installed} of ${datasets} installed; uploads were answered ${answers(uploads)}`);
   findings.holds('everything comes to an end', finished, await progress.jobs());

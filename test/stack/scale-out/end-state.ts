@@ -38,7 +38,7 @@ interface DataRow {
 const READERS_MS = 60_000;
 const LOOK_MS = 1_000;
 const never = new AbortController().signal;
-const OBJECTS = ['import-ready.zip', 'install-ready.zip', 'vdi-manifest.json', 'vdi-meta.json'];
+export const OBJECTS = ['import-ready.zip', 'install-ready.zip', 'vdi-manifest.json', 'vdi-meta.json'];
 const CACHE = `
   select d.dataset_id as id, d.owner_id::text as owner, d.name,
     concat_ws(' ', d.state, d.upload_status, d.import_status, (select string_agg(concat_ws(' ', target_id, kind, status), ' '
@@ -148,7 +148,7 @@ function missing(datasets: readonly CacheRow[], rows: readonly { readonly id: st
   ];
 }
 
-function reinstalls({ plugin }: Site): readonly string[] {
+export function reinstalls({ plugin }: Site): readonly string[] {
   return [...plugin.calls].flatMap(([key, calls]) => {
     const effective = calls.filter(({ kind, cut }) => !cut && (kind === 'install-data' || kind === 'uninstall'));
     const twice = effective.some(({ kind }, i) => kind === 'install-data' && effective[i - 1]?.kind === 'install-data');
@@ -164,7 +164,7 @@ async function objectFaults({ at }: Site, datasets: readonly CacheRow[]): Promis
   return [...strange, ...[...expected].map((key) => `${key} is not there`)];
 }
 
-async function unfinishedPuts({ at }: Site): Promise<readonly string[]> {
+export async function unfinishedPuts({ at }: Site): Promise<readonly string[]> {
   const keys: string[] = [];
   const listing = at.store.client().listIncompleteUploads(at.bucket, '', true) as AsyncIterable<{ key: string }>;
   for await (const { key } of listing) keys.push(key);
@@ -192,7 +192,10 @@ async function scratchFiles({ at }: Site): Promise<readonly string[]> {
   return files.flat();
 }
 
-async function query<Row extends pg.QueryResultRow>(connection: pg.ClientConfig, sql: string): Promise<readonly Row[]> {
+export async function query<Row extends pg.QueryResultRow>(
+  connection: pg.ClientConfig,
+  sql: string,
+): Promise<readonly Row[]> {
   const client = new pg.Client(connection);
   await client.connect();
   try {

@@ -17,10 +17,12 @@ const LOOK_MS = 100;
 const READY_MS = 120_000;
 const never = new AbortController().signal;
 
+export type Service = 'installer' | 'report' | 'access';
+
 export interface ServeOptions {
   readonly name: string;
   readonly configuration: string;
-  readonly port: number;
+  readonly ports: Readonly<Record<Service, number>>;
   readonly env: Readonly<Record<string, string>>;
   /** Folder of the log. */
   readonly logDir: string;
@@ -38,12 +40,16 @@ export class ServeProcess {
 
   constructor(options: ServeOptions) {
     this.#options = options;
-    this.url = `http://127.0.0.1:${options.port}`;
+    this.url = this.urlOf('installer');
     this.log = join(options.logDir, `${options.name}.log`);
   }
 
   get name(): string {
     return this.#options.name;
+  }
+
+  urlOf(service: Service): string {
+    return `http://127.0.0.1:${this.#options.ports[service]}`;
   }
 
   /** Of the last start. */
@@ -82,6 +88,15 @@ export class ServeProcess {
     } catch {
       return false;
     }
+  }
+
+  /** Hangs: connections stay open and nothing is answered. */
+  pause(): void {
+    this.#child?.kill('SIGSTOP');
+  }
+
+  continue(): void {
+    this.#child?.kill('SIGCONT');
   }
 
   /** With -9. */

@@ -4,14 +4,15 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { longshore } from '../../support/longshore.ts';
-import { freePort } from '../../support/ports.ts';
+import { freePorts } from '../../support/ports.ts';
 import { type Installation, type InstallationOptions, installation, TARGETS } from '../installation.ts';
 import { Relay } from './relay.ts';
 import { RowPlugin, type RowPluginOptions } from './row-plugin.ts';
 import { ServeProcess } from './serve-process.ts';
 import type { Teardowns } from './teardowns.ts';
 
-const USERS = ['8', '9', '10'];
+/** By the place of their tokens. */
+export const USERS = ['8', '9', '10'] as const;
 export const SCHEMAS = {
   AlphaDB: { data: 'alpha_data', control: 'alpha_control' },
   BetaDB: { data: 'beta_data', control: 'beta_control' },
@@ -25,11 +26,14 @@ export interface Site {
   readonly betaRelay: Relay;
   readonly processes: readonly ServeProcess[];
   readonly tokens: readonly string[];
+  /** Runs `longshore` with the configuration; what it printed. */
+  command(...args: readonly string[]): Promise<string>;
   /** Logs of the processes. */
   readonly logDir: string;
 }
 
-export interface SiteOptions extends Pick<InstallationOptions, 'lanes' | 'daemons' | 'durable' | 'killed'> {
+export interface SiteOptions
+  extends Pick<InstallationOptions, 'lanes' | 'daemons' | 'durable' | 'killed' | 'gib' | 'sections'> {
   readonly processes: number;
   readonly plugin: RowPluginOptions;
 }
@@ -69,17 +73,21 @@ export async function openSite(
   const tokens = await Promise.all(USERS.map((user) => command('token', '--user', user)));
   const processes: ServeProcess[] = [];
   for (let n = 1; n <= count; n++) {
-    const port = await freePort();
+    const [port = 0, report = 0, access = 0] = await freePorts(3);
     const serve = new ServeProcess({
       name: `serve-${n}`,
       configuration: at.file,
-      port,
-      env: environment(port),
+      ports: { installer: port, report, access },
+      env: {
+        ...environment(port),
+        LONGSHORE_REPORT_PORT: String(report),
+        LONGSHORE_ACCESS_PORT: String(access),
+      },
       logDir,
     });
     t.teardown(() => serve.kill());
     processes.push(serve);
     await serve.start();
   }
-  return { at, plugin, cacheRelay, betaRelay, processes, tokens, logDir };
+  return { at, plugin, cacheRelay, betaRelay, processes, tokens, command, logDir };
 }

@@ -2,7 +2,7 @@
 // goes away for a while.
 
 import { systemClock } from '../../../engine/runtime/time.ts';
-import { OUTAGES } from './outages.ts';
+import { OUTAGES, type Outage } from './outages.ts';
 import type { Progress } from './progress.ts';
 import type { Site } from './site.ts';
 
@@ -23,6 +23,16 @@ export interface StormOptions {
 export const durationOf = ({ kills, every, outages, away }: StormOptions): number =>
   kills * every + (outages ? OUTAGES.length * away * 1.5 : 0);
 
+/** The service is back afterwards, even if it could not go away as it should. */
+export async function suffer(site: Site, outage: Outage, away: number): Promise<void> {
+  try {
+    await outage.begin(site);
+    await systemClock.sleep(away, never);
+  } finally {
+    await outage.end(site);
+  }
+}
+
 export async function storm(site: Site, options: StormOptions, progress: Progress): Promise<void> {
   const { kills, every, outages, away, random } = options;
   const begun = systemClock.now();
@@ -37,9 +47,7 @@ export async function storm(site: Site, options: StormOptions, progress: Progres
   if (!outages) return;
   for (const outage of OUTAGES) {
     progress.say(`${outage.name} for ${away / 1000} s`);
-    await outage.begin(site);
-    await systemClock.sleep(away, never);
-    await outage.end(site);
+    await suffer(site, outage, away);
     await systemClock.sleep(away / 2, never);
   }
 }
