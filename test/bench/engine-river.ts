@@ -11,13 +11,14 @@ import type { JobEngine } from './job-engine.ts';
 
 const SOURCE = join(import.meta.dirname, 'river');
 
-export async function river(server: DurableServer, name: string): Promise<JobEngine> {
+/** @param workers each has one job in memory */
+export async function river(server: DurableServer, name: string, workers: number): Promise<JobEngine> {
   const database = await server.database(name);
   const program = join(tmpdir(), `longshore-bench-river-${process.getuid?.() ?? 0}`);
   // Go keeps what it has compiled.
   await promisify(execFile)('go', ['build', '-o', program, '.'], { cwd: SOURCE });
   const { user, password, host, port } = server.postgres;
-  const child = spawn(program, [`postgres://${user}:${password}@${host}:${port}/${database}`], {
+  const child = spawn(program, [`postgres://${user}:${password}@${host}:${port}/${database}`, String(workers)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

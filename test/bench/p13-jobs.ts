@@ -1,6 +1,7 @@
 // P13: jobs from a durable queue to threads and back: claimed, run in a thread (nothing is done there), completed; fsync is on.
 // Every engine has the same threads and may have as many jobs in memory, which decides how many share a round trip and a
-// commit; River runs its jobs in goroutines and has the settings of its own benchmark.
+// commit; River runs its jobs in goroutines, once with as many jobs and once with the settings of its own benchmark. All but
+// BullMQ are on one PostgreSQL server, with the same settings. The processor time per job is that of the engine and its server.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,11 +14,15 @@ import { pgBoss } from './engine-pg-boss.ts';
 import { rawLoop } from './engine-raw.ts';
 import { river } from './engine-river.ts';
 import type { JobEngine } from './job-engine.ts';
+import { cpuSeconds, processTree } from './processes.ts';
+import { postmasterOf } from './product.ts';
 import { type BenchRow, DATASETS, type Round } from './row.ts';
 
 const JOBS = DATASETS ?? 6_000;
 /** Jobs in memory: 100 that wait and 20 at work are the most that our configuration takes. */
 const WIDTH = 120;
+/** Of `river bench`. */
+const RIVER_WORKERS = 2_000;
 
 export const rows: readonly BenchRow[] = [
   {
@@ -28,7 +33,8 @@ export const rows: readonly BenchRow[] = [
       graphile: { is: 'peer', what: 'graphile-worker in batches, 24 jobs and a local queue, Piscina' },
       pgBoss: { is: 'peer', what: 'pg-boss, two loops of fetch and complete, Piscina' },
       bull: { is: 'peer', what: 'BullMQ, Piscina, Redis with appendfsync always' },
-      river: { is: 'anchor', what: 'River (Go), its own settings for speed' },
+      river: { is: 'anchor', what: `River (Go), its own settings for speed: ${RIVER_WORKERS} workers` },
+      'river as wide': { is: 'anchor', what: `River (Go), ${WIDTH} workers` },
       raw: { is: 'limit', what: 'two loops of one statement that completes a batch and claims the next, nothing done' },
     },
     bars: [
@@ -48,16 +54,22 @@ export const rows: readonly BenchRow[] = [
         graphile: cleanup.use(await graphile(server, 'graphile', WIDTH)),
         pgBoss: cleanup.use(await pgBoss(server, 'pgboss', WIDTH)),
         bull: cleanup.use(await bull(redis, 'bull', WIDTH)),
-        river: cleanup.use(await river(server, 'river')),
+        river: cleanup.use(await river(server, 'river', RIVER_WORKERS)),
+        'river as wide': cleanup.use(await river(server, 'river_as_wide', WIDTH)),
         raw: cleanup.use(await rawLoop(server, 'raw', WIDTH)),
       };
+      const postmaster = await postmasterOf(server.dir);
+      // The engines that do not work wait for commands, or for the next drain.
+      const used = (): number => cpuSeconds(processTree(process.pid), postmaster);
       const round = async (): Promise<Round> => {
-        const rates: Record<string, number> = {};
+        const figures: Record<string, number> = {};
         for (const [name, engine] of Object.entries(engines)) {
           await engine.fill(JOBS);
-          rates[name] = (JOBS * 1_000) / (await engine.drain(JOBS));
+          const begun = used();
+          figures[name] = (JOBS * 1_000) / (await engine.drain(JOBS));
+          figures[`CPU us of ${name}`] = ((used() - begun) * 1e6) / JOBS;
         }
-        return rates as Round;
+        return figures as Round;
       };
       await round();
       const measured = [];

@@ -1,6 +1,7 @@
-// River as an engine of P13: connects to the database that is its argument, and obeys one command a line, "fill N" or
+// River as an engine of P13: connects to the database that is its first argument, and obeys one command a line, "fill N" or
 // "drain N". Its answer to a drain is how many microseconds passed from the start of the client to the end of the last job.
-// The settings are those of River's own benchmark (`river bench`).
+// The second argument is how many workers it has, which is also how many jobs it claims at once. The other settings are those
+// of River's own benchmark (`river bench`), which has 2000 workers.
 package main
 
 import (
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -44,6 +46,8 @@ func main() {
 	ctx := context.Background()
 	pool, err := pgxpool.New(ctx, os.Args[1])
 	check(err)
+	maxWorkers, err := strconv.Atoi(os.Args[2])
+	check(err)
 	driver := riverpgxv5.New(pool)
 	migrator, err := rivermigrate.New(driver, nil)
 	check(err)
@@ -64,7 +68,7 @@ func main() {
 			FetchCooldown:     2 * time.Millisecond,
 			FetchPollInterval: 20 * time.Millisecond,
 			Logger:            slog.New(slog.DiscardHandler),
-			Queues:            map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: 2000}},
+			Queues:            map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: maxWorkers}},
 			Workers:           workers,
 		})
 		check(err)
