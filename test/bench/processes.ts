@@ -16,9 +16,14 @@ export function cpuSeconds(pids: readonly number[], reaping?: number): number {
   return ticks / TICKS_PER_SECOND;
 }
 
+/** Seconds of the first thread of each: that of JavaScript's event loop, which one core bounds. */
+export const mainThreadSeconds = (pids: readonly number[]): number =>
+  sum(pids.map((pid) => fieldsOf(pid, `task/${pid}/stat`)).map((fields) => Number(fields[11]) + Number(fields[12]))) /
+  TICKS_PER_SECOND;
+
 /** The fields of /proc/PID/stat from the third on, its state; none when it is gone. */
-function fieldsOf(pid: number): readonly string[] {
-  const text = read(pid, 'stat');
+function fieldsOf(pid: number, file = 'stat'): readonly string[] {
+  const text = read(pid, file);
   return text === '' ? Array(20).fill('0') : text.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 

@@ -9,7 +9,7 @@ import { loadConfiguration } from '../../config/load.ts';
 import { writeSampleLaunchers } from '../../config/samples/launchers.ts';
 import { formatFault } from '../../config/validate.ts';
 import { newKeyPair } from '../../http/kernel/auth/local-issuer.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { type TestDatabase, type TestServer, testDatabase } from '../support/database.ts';
 import { ROOT } from '../support/longshore.ts';
 import { freePort } from '../support/ports.ts';
 import { KafkaCluster } from './kafka.ts';
@@ -62,6 +62,8 @@ export interface ServicesOptions {
   readonly plugin?: { readonly port: number };
   /** Of the sample, by daemon. */
   readonly daemons?: Readonly<Record<string, object>>;
+  /** Of the databases of the targets, where they are not on that of the cache database. */
+  readonly siteServer?: TestServer;
   /** Beside `installer`, such as `access`; with a port that the environment gives. */
   readonly sections?: Readonly<Partial<Record<'report' | 'access', object>>>;
 }
@@ -88,7 +90,11 @@ export async function installationOn<Store extends AnnouncingStore>(
 ): Promise<Installation<Store>> {
   const dir = await mkdtemp(join(tmpdir(), 'longshore-stack-'));
   t.teardown(() => rm(dir, { recursive: true, force: true }));
-  const [cache, alpha, beta] = [await testDatabase(t), await testDatabase(t), await testDatabase(t)];
+  const [cache, alpha, beta] = [
+    await testDatabase(t),
+    await testDatabase(t, options.siteServer),
+    await testDatabase(t, options.siteServer),
+  ];
   await Promise.all([createSchema(alpha, 'alpha_data'), createSchema(beta, 'beta_data')]);
   const startingRabbit = startRabbitMqFor(t);
   const [rabbit, { store, bucket }, directory] = await Promise.all([

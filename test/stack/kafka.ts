@@ -117,6 +117,11 @@ export class KafkaCluster implements AsyncDisposable {
     return this.servers.map(({ host, port }) => `${host}:${port}`).join(',');
   }
 
+  /** Of its brokers. */
+  get pids(): readonly number[] {
+    return this.#brokers.map(({ process }) => process.pid);
+  }
+
   /** Of a secure cluster: where TLS is spoken, where accounts log in, and who signed the certificate. */
   get secured(): { readonly tls: readonly Endpoint[]; readonly login: readonly Endpoint[]; readonly caFile: string } {
     const at = (port: 'tls' | 'login') => this.#brokers.map(({ ports }) => ({ host: 'localhost', port: ports[port] }));

@@ -13,6 +13,8 @@ export interface RabbitMq extends AsyncDisposable {
   readonly tlsPort: number;
   /** PEM of the authority that signed its certificate, for localhost and 127.0.0.1. */
   readonly caFile: string;
+  /** Of the script that started it; the broker is below it. */
+  readonly pid: number;
   /** Hangs: nothing is answered. */
   pause(): void;
   continue(): void;
@@ -96,6 +98,9 @@ export async function startRabbitMq(dir: string): Promise<RabbitMq> {
     port,
     tlsPort,
     caFile,
+    get pid() {
+      return server.pid;
+    },
     pause: () => server.pause(),
     continue: () => server.continue(),
     async restart() {

@@ -142,6 +142,21 @@ export class Radosgw implements AsyncDisposable {
     this.#gateway?.continue();
   }
 
+  /** While all of it runs. */
+  get pids(): { readonly gateway: number; readonly storage: number; readonly monitor: number } {
+    const pid = (server: ServerProcess | undefined): number => {
+      if (!server) throw new Error('not all of it runs');
+      return server.pid;
+    };
+    return { gateway: pid(this.#gateway), storage: pid(this.#storage), monitor: pid(this.#monitor) };
+  }
+
+  /** Requests that the gateway has taken since it started. */
+  async requests(): Promise<number> {
+    const said = await this.#run('ceph', 'daemon', this.#at('run', 'client.rgw.asok'), 'perf', 'dump', 'rgw');
+    return (JSON.parse(said) as { rgw: { req: number } }).rgw.req;
+  }
+
   /** With -9: what was under way is cut off. */
   async killGateway(): Promise<void> {
     this.#ending = kill(this.#gateway);

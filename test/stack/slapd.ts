@@ -23,6 +23,8 @@ export interface Slapd extends AsyncDisposable {
   readonly tlsPort: number;
   /** PEM of the authority that signed its certificate, for localhost and 127.0.0.1. */
   readonly caFile: string;
+  /** While it runs. */
+  readonly pid: number;
   /** Adds an entry, in the place of one of the same name. */
   put(entry: DirectoryEntry): void;
   pause(): void;
@@ -115,6 +117,10 @@ export async function startSlapd(dir: string, readBy: keyof typeof RIGHTS = 'eve
     port,
     tlsPort,
     caFile,
+    get pid() {
+      if (!server) throw new Error('it does not run');
+      return server.pid;
+    },
     put({ cn, classes, attributes, below }) {
       const dn = `cn=${cn},${below === undefined ? '' : `${below},`}${BASE_DN}`;
       const values = Object.entries(attributes).flatMap(([name, all]) => all.map((value) => `${name}: ${value}`));

@@ -20,13 +20,16 @@ export interface TestDatabase {
   readonly database: string;
 }
 
+/** As somebody who may create databases. */
+export type TestServer = Omit<TestDatabase, 'database'>;
+
 interface Teardown {
   teardown(fn: () => unknown): void;
 }
 
-/** Creates an empty database; it is dropped by force when the test ends. */
-export async function testDatabase(t: Teardown): Promise<TestDatabase> {
-  const server = await testServer(t);
+/** Creates an empty database, on the server of all tests or on this one; it is dropped by force when the test ends. */
+export async function testDatabase(t: Teardown, on?: TestServer): Promise<TestDatabase> {
+  const server = on ?? (await testServer(t));
   // With a label, whoever cuts a test file short can drop what it left.
   const database = `t_${process.env.LONGSHORE_TEST_LABEL ?? ''}${randomBytes(6).toString('hex')}`;
   await asAdmin(server, `create database ${database}`);
@@ -77,7 +80,7 @@ export async function livingProcess(
   return { instance, die };
 }
 
-async function testServer(t: Teardown): Promise<Omit<TestDatabase, 'database'>> {
+async function testServer(t: Teardown): Promise<TestServer> {
   const given = process.env.LONGSHORE_TEST_POSTGRES;
   const password = process.env.LONGSHORE_TEST_PASSWORD ?? 'longshore-tests';
   if (given !== undefined) return { host: '127.0.0.1', port: Number(given), user: 'postgres', password };
@@ -95,7 +98,7 @@ async function testServer(t: Teardown): Promise<Omit<TestDatabase, 'database'>> 
   return { host: '127.0.0.1', port: server.port, user: 'postgres', password };
 }
 
-async function asAdmin(server: Omit<TestDatabase, 'database'>, sql: string): Promise<void> {
+async function asAdmin(server: TestServer, sql: string): Promise<void> {
   const client = new pg.Client({ ...server, database: 'postgres' });
   await client.connect();
   try {

@@ -33,7 +33,7 @@ export interface Site {
 }
 
 export interface SiteOptions
-  extends Pick<InstallationOptions, 'lanes' | 'daemons' | 'durable' | 'killed' | 'gib' | 'sections'> {
+  extends Pick<InstallationOptions, 'lanes' | 'daemons' | 'durable' | 'killed' | 'gib' | 'sections' | 'siteServer'> {
   readonly processes: number;
   readonly plugin: RowPluginOptions;
 }
