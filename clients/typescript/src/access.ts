@@ -1723,7 +1723,7 @@ export interface operations {
                      *             "email": "u108@site.example"
                      *           },
                      *           "datasetId": "SAMPLE_private",
-                     *           "startDate": "2026-11-27T02:06:09.936Z",
+                     *           "startDate": "2026-11-27T08:23:22.186Z",
                      *           "duration": 12,
                      *           "restrictionLevel": "private",
                      *           "purpose": "To learn",
@@ -2366,7 +2366,8 @@ export interface operations {
                      *             "resultsAll": true
                      *           },
                      *           "isManager": true,
-                     *           "accessRequestStatus": "unrequested"
+                     *           "accessRequestStatus": "unrequested",
+                     *           "restrictionLevel": "private"
                      *         },
                      *         "SAMPLE_protected": {
                      *           "studyId": "STUDY_protected",
@@ -2384,7 +2385,8 @@ export interface operations {
                      *             "resultsAll": true
                      *           },
                      *           "isManager": true,
-                     *           "accessRequestStatus": "unrequested"
+                     *           "accessRequestStatus": "unrequested",
+                     *           "restrictionLevel": "protected"
                      *         }
                      *       }
                      *     }
@@ -2609,7 +2611,7 @@ export interface operations {
                      *             "datasetPresenterID": "SAMPLE_prerelease",
                      *             "restrictionLevel": "PUBLIC",
                      *             "approvalStatus": "REQUESTED",
-                     *             "startDate": "2026-11-27T02:07:50.041",
+                     *             "startDate": "2026-11-27T08:23:30.824",
                      *             "duration": -1,
                      *             "purpose": "",
                      *             "researchQuestion": "",
@@ -2643,7 +2645,7 @@ export interface operations {
                      *             "datasetPresenterID": "SAMPLE_prerelease",
                      *             "restrictionLevel": "PUBLIC",
                      *             "approvalStatus": "REQUESTED",
-                     *             "startDate": "2026-11-27T02:07:50.041",
+                     *             "startDate": "2026-11-27T08:23:30.824",
                      *             "duration": -1,
                      *             "purpose": "",
                      *             "researchQuestion": "",
@@ -2844,8 +2846,8 @@ export interface operations {
                      *       ],
                      *       "info": {
                      *         "threads": 11,
-                     *         "uptime": "16.949s",
-                     *         "uptimeMillis": 16949
+                     *         "uptime": "1.429s",
+                     *         "uptimeMillis": 1429
                      *       }
                      *     }
                      */

@@ -3187,13 +3187,13 @@ export interface operations {
                      *         {
                      *           "kind": "target",
                      *           "name": "AlphaDB",
-                     *           "since": "2026-11-27T02:08:42.858Z"
+                     *           "since": "2026-11-27T08:23:42.549Z"
                      *         }
                      *       ],
                      *       "info": {
                      *         "threads": 13,
-                     *         "uptime": "26.180s",
-                     *         "uptimeMillis": 26180
+                     *         "uptime": "5.068s",
+                     *         "uptimeMillis": 5068
                      *       }
                      *     }
                      */
@@ -3438,7 +3438,8 @@ export interface operations {
                      *       },
                      *       "signIn": {
                      *         "code": true,
-                     *         "sampleUsers": []
+                     *         "sampleUsers": [],
+                     *         "everywhere": true
                      *       }
                      *     }
                      */
@@ -3556,7 +3557,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "code": "GpO6VVEFC22zB2fQAIx0Acfp-OvuR5KbYaPUC05rfgs"
+                 *       "code": "uw55-cSBpLYT5WxkdMZIrHzSYk6MijRXPwTrVKkPgKs"
                  *     }
                  */
                 "application/json": components["schemas"]["SignInInput"];
@@ -3896,7 +3897,7 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "datasetId": "0Vc8SH0oPGH2JaeV",
+                     *         "datasetId": "0Vc9yl5LoJs0Aw1u",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -3955,7 +3956,7 @@ export interface operations {
                      *         ],
                      *         "fileCount": 2,
                      *         "fileSizeTotal": 28,
-                     *         "created": "2026-11-27T02:08:20.928Z",
+                     *         "created": "2026-11-27T08:23:38.571Z",
                      *         "summary": "Genes that I like",
                      *         "description": "At length"
                      *       }
@@ -4067,7 +4068,7 @@ export interface operations {
                  *         }
                  *       },
                  *       "uploadIds": [
-                 *         "54605cec5dd4105d6532a90fa27a6989"
+                 *         "388a5773adc56aa31513bd781fe478a6"
                  *       ]
                  *     }
                  */
@@ -4100,7 +4101,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc8SOXcCVsB5RsR"
+                     *       "datasetId": "0Vc9ymfIGFl30wcV"
                      *     }
                      */
                     "application/json": components["schemas"]["AcceptedUpload"];
@@ -4257,7 +4258,7 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "datasetId": "0Vc8SUiN5SiOxirh",
+                     *         "datasetId": "0Vc9yo7ksb3LVI51",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -4298,7 +4299,7 @@ export interface operations {
                      *         "shares": [],
                      *         "fileCount": 1,
                      *         "fileSizeTotal": 14,
-                     *         "created": "2026-11-27T02:09:12.893Z",
+                     *         "created": "2026-11-27T08:23:50.205Z",
                      *         "summary": "Genes that I like"
                      *       }
                      *     ]
@@ -4390,11 +4391,11 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "uploadId": "54605cec5dd4105d6532a90fa27a6989",
+                     *         "uploadId": "388a5773adc56aa31513bd781fe478a6",
                      *         "fileName": "genes.txt",
                      *         "length": 14,
                      *         "offset": 14,
-                     *         "expires": "2026-11-28T02:08:48.880Z"
+                     *         "expires": "2026-11-28T08:23:44.480Z"
                      *       }
                      *     ]
                      */
@@ -4635,11 +4636,11 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "uploadId": "54605cec5dd4105d6532a90fa27a6989",
+                     *       "uploadId": "388a5773adc56aa31513bd781fe478a6",
                      *       "fileName": "genes.txt",
                      *       "length": 14,
                      *       "offset": 5,
-                     *       "expires": "2026-11-28T02:08:48.699Z"
+                     *       "expires": "2026-11-28T08:23:44.444Z"
                      *     }
                      */
                     "application/json": components["schemas"]["ResumableUpload"];
@@ -5252,7 +5253,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc8SKMaghAxk5GU",
+                     *       "datasetId": "0Vc9ylfONayJDONi",
                      *       "name": "My genes",
                      *       "type": {
                      *         "name": "genes",
@@ -5267,7 +5268,7 @@ export interface operations {
                      *         "affiliation": ""
                      *       },
                      *       "origin": "direct-upload",
-                     *       "created": "2026-11-27T02:08:32.919Z",
+                     *       "created": "2026-11-27T08:23:40.661Z",
                      *       "summary": "Genes that I like",
                      *       "visibility": "private",
                      *       "dependencies": [],
@@ -5284,14 +5285,14 @@ export interface operations {
                      *       },
                      *       "shortName": "My genes",
                      *       "revisionHistory": {
-                     *         "originalId": "0Vc8SKMaghAxk5GU",
+                     *         "originalId": "0Vc9ylfONayJDONi",
                      *         "revisions": [
                      *           {
                      *             "action": "create",
-                     *             "timestamp": "2026-11-27T02:08:32.919Z",
-                     *             "revisionId": "0Vc8SKMaghAxk5GU",
+                     *             "timestamp": "2026-11-27T08:23:40.661Z",
+                     *             "revisionId": "0Vc9ylfONayJDONi",
                      *             "revisionNote": "Initial upload",
-                     *             "fileListUrl": "https://longshore.example.org/datasets/0Vc8SKMaghAxk5GU/files"
+                     *             "fileListUrl": "https://longshore.example.org/datasets/0Vc9ylfONayJDONi/files"
                      *           }
                      *         ]
                      *       },
@@ -5471,7 +5472,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc8SH0oPGH2JaeV_1"
+                     *       "datasetId": "0Vc9yl5LoJs0Aw1u_1"
                      *     }
                      */
                     "application/json": components["schemas"]["AcceptedUpload"];
@@ -5968,7 +5969,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc8SIcAfeLx0XAj"
+                     *       "datasetId": "0Vc9ylSQywtMF6LJ"
                      *     }
                      */
                     "application/json": components["schemas"]["RetriedDataset"];
@@ -6089,22 +6090,22 @@ export interface operations {
                      * @example {
                      *       "events": [
                      *         {
-                     *           "id": 1795745295188,
+                     *           "id": 1795767817143,
                      *           "kind": "accepted",
-                     *           "at": "2026-11-27T02:08:47.256Z",
-                     *           "datasetId": "0Vc8SO5cePrvABok",
+                     *           "at": "2026-11-27T08:23:44.227Z",
+                     *           "datasetId": "0Vc9ymakjVorZn1f",
                      *           "owner": 9007199254740992
                      *         },
                      *         {
-                     *           "id": 1795745295189,
+                     *           "id": 1795767817144,
                      *           "kind": "import-ended",
-                     *           "at": "2026-11-27T02:08:47.478Z",
-                     *           "datasetId": "0Vc8SO5cePrvABok",
+                     *           "at": "2026-11-27T08:23:44.275Z",
+                     *           "datasetId": "0Vc9ymakjVorZn1f",
                      *           "owner": 9007199254740992,
                      *           "status": "complete"
                      *         }
                      *       ],
-                     *       "upTo": 1795745295190,
+                     *       "upTo": 1795767817145,
                      *       "more": false,
                      *       "missed": false
                      *     }
@@ -6218,21 +6219,21 @@ export interface operations {
                      * @example {
                      *       "events": [
                      *         {
-                     *           "id": 1795745295152,
+                     *           "id": 1795767817107,
                      *           "kind": "accepted",
-                     *           "at": "2026-11-27T02:08:21.153Z",
-                     *           "datasetId": "0Vc8SH0oPGH2JaeV",
+                     *           "at": "2026-11-27T08:23:38.596Z",
+                     *           "datasetId": "0Vc9yl5LoJs0Aw1u",
                      *           "owner": 9007199254740992
                      *         },
                      *         {
-                     *           "id": 1795745295153,
+                     *           "id": 1795767817108,
                      *           "kind": "accepted",
-                     *           "at": "2026-11-27T02:08:22.782Z",
-                     *           "datasetId": "0Vc8SHgNgEp4UKve",
+                     *           "at": "2026-11-27T08:23:38.863Z",
+                     *           "datasetId": "0Vc9ylBtaRUmanHc",
                      *           "owner": 9007199254740992
                      *         }
                      *       ],
-                     *       "upTo": 1795745295190,
+                     *       "upTo": 1795767817145,
                      *       "more": false,
                      *       "missed": false
                      *     }
@@ -6576,7 +6577,7 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "datasetId": "0Vc8SHlnkoIHDXsH",
+                     *         "datasetId": "0Vc9ylCuanmulK2d",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -6595,7 +6596,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       {
-                     *         "datasetId": "0Vc8SH0oPGH2JaeV",
+                     *         "datasetId": "0Vc9yl5LoJs0Aw1u",
                      *         "owner": {
                      *           "userId": 9007199254740992,
                      *           "firstName": "First9007199254740993",
@@ -6718,14 +6719,14 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "webhookId": "wh_3c5bcbeeb241836d73d7cffb2c5a1d53",
+                     *           "webhookId": "wh_c857e1e50cdcaed6f61798c97c912075",
                      *           "owner": 9007199254740992,
-                     *           "url": "https://longshore.example.org/3be4b283-d58d-4de8-8cf5-5fb548d30c66",
+                     *           "url": "https://longshore.example.org/8412806b-c08a-441c-aa69-27946851aa1c",
                      *           "kinds": [
                      *             "installed"
                      *           ],
                      *           "state": "active",
-                     *           "created": "2026-11-27T02:18:19.797Z"
+                     *           "created": "2026-11-27T08:24:54.031Z"
                      *         }
                      *       ]
                      *     }
@@ -6815,7 +6816,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "url": "https://longshore.example.org/3be4b283-d58d-4de8-8cf5-5fb548d30c66",
+                 *       "url": "https://longshore.example.org/8412806b-c08a-441c-aa69-27946851aa1c",
                  *       "kinds": [
                  *         "installed"
                  *       ]
@@ -6833,15 +6834,15 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "webhookId": "wh_3c5bcbeeb241836d73d7cffb2c5a1d53",
+                     *       "webhookId": "wh_c857e1e50cdcaed6f61798c97c912075",
                      *       "owner": 9007199254740992,
-                     *       "url": "https://longshore.example.org/3be4b283-d58d-4de8-8cf5-5fb548d30c66",
+                     *       "url": "https://longshore.example.org/8412806b-c08a-441c-aa69-27946851aa1c",
                      *       "kinds": [
                      *         "installed"
                      *       ],
                      *       "state": "active",
-                     *       "created": "2026-11-27T02:18:19.797Z",
-                     *       "secret": "whsec_FUN92tIiAGbXGu6iLjhNeou0OQd+uh1ynI/SMDXF/E4="
+                     *       "created": "2026-11-27T08:24:54.031Z",
+                     *       "secret": "whsec_QKKOt8gnn/Mlsm+X2mS8GBIvVHj+HGYtHF1LVTok0g8="
                      *     }
                      */
                     "application/json": components["schemas"]["NewWebhook"];
@@ -6962,17 +6963,17 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "webhookId": "wh_3c5bcbeeb241836d73d7cffb2c5a1d53",
+                     *       "webhookId": "wh_c857e1e50cdcaed6f61798c97c912075",
                      *       "owner": 9007199254740992,
-                     *       "url": "https://longshore.example.org/3be4b283-d58d-4de8-8cf5-5fb548d30c66",
+                     *       "url": "https://longshore.example.org/8412806b-c08a-441c-aa69-27946851aa1c",
                      *       "kinds": [
                      *         "installed"
                      *       ],
                      *       "state": "disabled",
                      *       "reason": "disabled by its owner",
-                     *       "created": "2026-11-27T02:18:19.797Z",
+                     *       "created": "2026-11-27T08:24:54.031Z",
                      *       "last": {
-                     *         "at": "2026-11-27T02:18:21.429Z",
+                     *         "at": "2026-11-27T08:24:54.177Z",
                      *         "result": "delivered",
                      *         "status": 204
                      *       }
@@ -7184,17 +7185,17 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "webhookId": "wh_3c5bcbeeb241836d73d7cffb2c5a1d53",
+                     *       "webhookId": "wh_c857e1e50cdcaed6f61798c97c912075",
                      *       "owner": 9007199254740992,
-                     *       "url": "https://longshore.example.org/3be4b283-d58d-4de8-8cf5-5fb548d30c66",
+                     *       "url": "https://longshore.example.org/8412806b-c08a-441c-aa69-27946851aa1c",
                      *       "kinds": [
                      *         "installed"
                      *       ],
                      *       "state": "disabled",
                      *       "reason": "disabled by its owner",
-                     *       "created": "2026-11-27T02:18:19.797Z",
+                     *       "created": "2026-11-27T08:24:54.031Z",
                      *       "last": {
-                     *         "at": "2026-11-27T02:18:21.429Z",
+                     *         "at": "2026-11-27T08:24:54.177Z",
                      *         "result": "delivered",
                      *         "status": 204
                      *       }
@@ -7320,8 +7321,8 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "secret": "whsec_Tt2PdWqTYyevHhVNk4Bk0CBvTpH+Bc2FnuPrIwSo71s=",
-                     *       "previousUntil": "2026-11-28T02:18:21.087Z"
+                     *       "secret": "whsec_8yr1wbUpyS7ReVbzlHIVROTPtMwD+vhMbl0Ynyjx6lM=",
+                     *       "previousUntil": "2026-11-28T08:24:54.142Z"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookSecret"];
@@ -7442,7 +7443,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "messageId": "msg_test_611815ac856c8e7d2a3c140edfe21811"
+                     *       "messageId": "msg_test_ea29aceb07f482ff66f0f06c20fd6c57"
                      *     }
                      */
                     "application/json": components["schemas"]["WebhookTest"];
@@ -7562,13 +7563,11 @@ export interface operations {
                      *       "results": [
                      *         {
                      *           "number": 1,
-                     *           "messageId": "msg_test_611815ac856c8e7d2a3c140edfe21811",
+                     *           "messageId": "msg_test_ea29aceb07f482ff66f0f06c20fd6c57",
                      *           "type": "webhook.test",
-                     *           "state": "delivered",
+                     *           "state": "running",
                      *           "failedAttempts": 0,
-                     *           "created": "2026-11-27T02:18:21.263Z",
-                     *           "ended": "2026-11-27T02:18:21.429Z",
-                     *           "status": 204
+                     *           "created": "2026-11-27T08:24:54.158Z"
                      *         }
                      *       ]
                      *     }
@@ -9534,7 +9533,7 @@ export interface operations {
                      *       },
                      *       "visibility": "protected",
                      *       "owner": 9007199254740992,
-                     *       "created": "2026-11-27T02:09:12.893Z",
+                     *       "created": "2026-11-27T08:23:50.205Z",
                      *       "daysForApproval": -1,
                      *       "dependencies": []
                      *     }
@@ -10111,7 +10110,7 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "datasetId": "0Vc8SGb2q1epBpy2",
+                     *           "datasetId": "0Vc9ykxFe6ykrN4m",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -10153,7 +10152,7 @@ export interface operations {
                      *           "visibility": "private",
                      *           "name": "My genes",
                      *           "origin": "direct-upload",
-                     *           "created": "2026-11-27T02:08:18.764Z",
+                     *           "created": "2026-11-27T08:23:38.038Z",
                      *           "isDeleted": false,
                      *           "summary": "Genes that I like",
                      *           "description": "At length",
@@ -10161,7 +10160,7 @@ export interface operations {
                      *           "projectName": "Project"
                      *         },
                      *         {
-                     *           "datasetId": "0Vc8SI7GlHg36dyP",
+                     *           "datasetId": "0Vc9ylMZmasVBIU9",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -10186,7 +10185,7 @@ export interface operations {
                      *           "visibility": "private",
                      *           "name": "My genes",
                      *           "origin": "direct-upload",
-                     *           "created": "2026-11-27T02:08:24.271Z",
+                     *           "created": "2026-11-27T08:23:39.501Z",
                      *           "isDeleted": false,
                      *           "summary": "Genes that I like"
                      *         }
@@ -10298,8 +10297,8 @@ export interface operations {
                      *       "owner": 9007199254740992,
                      *       "isDeleted": false,
                      *       "origin": "direct-upload",
-                     *       "created": "2026-11-27T02:08:26.185Z",
-                     *       "inserted": "2026-11-27T02:08:26.242Z",
+                     *       "created": "2026-11-27T08:23:39.863Z",
+                     *       "inserted": "2026-11-27T08:23:39.872Z",
                      *       "name": "My genes",
                      *       "installTargets": [
                      *         "AlphaDB"
@@ -10313,12 +10312,12 @@ export interface operations {
                      *       "syncControl": {
                      *         "sharesUpdateTime": "1970-01-01T00:00:00.000Z",
                      *         "dataUpdateTime": "1970-01-01T00:00:00.000Z",
-                     *         "metaUpdateTime": "2026-11-27T02:08:26.208Z"
+                     *         "metaUpdateTime": "2026-11-27T08:23:39.866Z"
                      *       },
                      *       "discarded": [
                      *         {
                      *           "lane": "import",
-                     *           "at": "2026-11-27T02:08:42.134Z",
+                     *           "at": "2026-11-27T08:23:42.337Z",
                      *           "by": "Admin-Token",
                      *           "reason": "of no use",
                      *           "message": "the import script of the plugin failed; an administrator has the details"
@@ -10444,7 +10443,7 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "datasetId": "0Vc8SJlHJJU8z64W",
+                     *           "datasetId": "0Vc9yle4cyOD93FT",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -10459,7 +10458,7 @@ export interface operations {
                      *           ]
                      *         },
                      *         {
-                     *           "datasetId": "0Vc8SIcAfeLx0XAj",
+                     *           "datasetId": "0Vc9ylSQywtMF6LJ",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -10577,7 +10576,7 @@ export interface operations {
                      * @example {
                      *       "details": [
                      *         {
-                     *           "datasetId": "0Vc8SIl7P6v41MNU",
+                     *           "datasetId": "0Vc9ylURXITEEfVt",
                      *           "owner": 9007199254740992,
                      *           "datasetType": {
                      *             "name": "genes",
@@ -10813,7 +10812,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "datasetId": "0Vc8SKiNpHOknCfZ"
+                     *       "datasetId": "0Vc9yloShRyjkEtQ"
                      *     }
                      */
                     "application/json": components["schemas"]["AcceptedUpload"];
@@ -10961,8 +10960,8 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "id": "1795745319071-62",
-                     *           "at": "2026-11-27T02:08:39.071Z",
+                     *           "id": "1795767821803-62",
+                     *           "at": "2026-11-27T08:23:41.803Z",
                      *           "kind": "change",
                      *           "actor": {
                      *             "kind": "machine",
@@ -10978,10 +10977,10 @@ export interface operations {
                      *           "outcome": "rejected",
                      *           "status": 404,
                      *           "count": 1,
-                     *           "request": "19dfda26-7b9f-4c66-a3f7-37b78df1a8a8"
+                     *           "request": "42835545-cd0d-4cbb-ac5a-ac4c3d03e7e5"
                      *         }
                      *       ],
-                     *       "next": "1795745319071-62"
+                     *       "next": "1795767821803-62"
                      *     }
                      */
                     "application/json": components["schemas"]["AuditReport"];
@@ -11084,8 +11083,8 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "id": "1795745299064-0-1",
-                     *           "at": "2026-11-27T02:08:19.064Z",
+                     *           "id": "1795767818121-0-1",
+                     *           "at": "2026-11-27T08:23:38.121Z",
                      *           "request": {
                      *             "actor": {
                      *               "kind": "user",
@@ -11095,22 +11094,22 @@ export interface operations {
                      *             "route": "/datasets",
                      *             "outcome": "done",
                      *             "status": 202,
-                     *             "request": "4f8b9b5b-f144-4ce8-8ab6-37cb2ea72dce"
+                     *             "request": "2caf0b04-3ec9-43e9-89f0-90a534c9c688"
                      *           }
                      *         },
                      *         {
-                     *           "id": "1795745303104-1-1",
-                     *           "at": "2026-11-27T02:08:23.104Z",
+                     *           "id": "1795767819155-1-1",
+                     *           "at": "2026-11-27T08:23:39.155Z",
                      *           "job": {
                      *             "lane": "import",
                      *             "job": 1,
                      *             "eventId": 1,
                      *             "outcome": "done",
-                     *             "ms": 3979,
+                     *             "ms": 1010,
                      *             "attempt": 1,
                      *             "calls": [
                      *               {
-                     *                 "ms": 3614,
+                     *                 "ms": 928,
                      *                 "call": "import-dataset",
                      *                 "plugin": "genes",
                      *                 "outcome": "success"
@@ -11119,8 +11118,8 @@ export interface operations {
                      *             "process": {
                      *               "instance": 1,
                      *               "host": "vm",
-                     *               "pid": 8081,
-                     *               "started": "2026-11-27T02:08:01.271Z"
+                     *               "pid": 16192,
+                     *               "started": "2026-11-27T08:23:31.800Z"
                      *             }
                      *           }
                      *         }
@@ -11225,7 +11224,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "current": {
-                     *         "started": "2026-11-27T02:08:40.747Z",
+                     *         "started": "2026-11-27T08:23:42.004Z",
                      *         "skipRun": true,
                      *         "datasets": 1,
                      *         "cleared": 0,
@@ -11326,7 +11325,7 @@ export interface operations {
                  * @example {
                  *       "targets": [
                  *         {
-                 *           "datasetId": "0Vc8SIl7P6v41MNU",
+                 *           "datasetId": "0Vc9ylURXITEEfVt",
                  *           "installTarget": "AlphaDB"
                  *         }
                  *       ]
@@ -11616,14 +11615,14 @@ export interface operations {
                      *         {
                      *           "id": 19,
                      *           "lane": "sharing",
-                     *           "datasetId": "0Vc8SGb2q1epBpy2",
+                     *           "datasetId": "0Vc9ykxFe6ykrN4m",
                      *           "owner": 9007199254740992,
                      *           "state": "dead",
                      *           "attempts": 0,
                      *           "eventId": 1,
                      *           "message": "it was in vain",
-                     *           "runAt": "2026-11-27T02:08:39.546Z",
-                     *           "created": "2026-11-27T02:08:39.546Z"
+                     *           "runAt": "2026-11-27T08:23:41.857Z",
+                     *           "created": "2026-11-27T08:23:41.857Z"
                      *         }
                      *       ]
                      *     }
@@ -11970,21 +11969,10 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "current": {
-                     *         "kind": "full",
-                     *         "started": "2026-11-27T02:08:40.440Z",
-                     *         "listed": 0,
-                     *         "malformed": 0,
-                     *         "reconciled": 0,
-                     *         "absent": {},
-                     *         "deleted": 0,
-                     *         "spared": 0,
-                     *         "leftOut": []
-                     *       },
                      *       "last": {
                      *         "kind": "full",
-                     *         "started": "2026-11-27T02:08:17.801Z",
-                     *         "listed": 0,
+                     *         "started": "2026-11-27T08:23:41.963Z",
+                     *         "listed": 11,
                      *         "malformed": 0,
                      *         "reconciled": 0,
                      *         "absent": {
@@ -11999,7 +11987,7 @@ export interface operations {
                      *         "deleted": 0,
                      *         "spared": 0,
                      *         "leftOut": [],
-                     *         "ended": "2026-11-27T02:08:18.802Z"
+                     *         "ended": "2026-11-27T08:23:41.974Z"
                      *       }
                      *     }
                      */
@@ -12200,15 +12188,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "last": {
-                     *         "started": "2026-11-27T02:08:40.575Z",
-                     *         "cutoff": "2026-10-28T02:08:40.574Z",
+                     *         "started": "2026-11-27T08:23:41.985Z",
+                     *         "cutoff": "2026-10-28T08:23:41.985Z",
                      *         "pruned": 0,
                      *         "trimmed": 0,
                      *         "skipped": {
                      *           "too-young": 1
                      *         },
                      *         "failures": 0,
-                     *         "ended": "2026-11-27T02:08:40.624Z"
+                     *         "ended": "2026-11-27T08:23:41.990Z"
                      *       }
                      *     }
                      */
@@ -12404,6 +12392,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "file": "/var/lib/longshore/config.yaml",
+                     *       "generation": 2,
+                     *       "readAt": "2026-11-27T08:23:42.868Z",
+                     *       "settings": [
+                     *         {
+                     *           "path": "containerCore.authentication.adminToken",
+                     *           "value": "[hidden]"
+                     *         },
+                     *         {
+                     *           "path": "containerCore.authentication.oauth.issuer",
+                     *           "value": "longshore-local"
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["RunningConfiguration"];
                 };
             };
@@ -12490,6 +12495,13 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "applied": [],
+                     *       "needsRestart": [],
+                     *       "unchanged": 430
+                     *     }
+                     */
                     "application/json": components["schemas"]["ReloadReport"];
                 };
             };
@@ -12589,9 +12601,9 @@ export interface operations {
                      * @example {
                      *       "applied": [
                      *         {
-                     *           "path": "containerCore.log.level",
-                     *           "from": "debug",
-                     *           "to": "info"
+                     *           "path": "installer.lanes.sharing.workerCount",
+                     *           "from": 3,
+                     *           "to": 10
                      *         }
                      *       ],
                      *       "needsRestart": [],
@@ -12877,6 +12889,11 @@ export interface operations {
         /** @description The sizes */
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "workerCount": 3
+                 *     }
+                 */
                 "application/json": components["schemas"]["LaneSizesInput"];
             };
         };
@@ -12887,6 +12904,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "applied": [
+                     *         {
+                     *           "path": "installer.lanes.sharing.workerCount",
+                     *           "from": 10,
+                     *           "to": 3
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     "application/json": components["schemas"]["LaneSized"];
                 };
             };
@@ -13007,6 +13035,13 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "results": [],
+                     *       "cut": false,
+                     *       "since": "2026-11-27T08:23:38.120Z"
+                     *     }
+                     */
                     "application/json": components["schemas"]["LogReport"];
                 };
             };
@@ -13099,7 +13134,7 @@ export interface operations {
                      *         {
                      *           "kind": "target",
                      *           "name": "AlphaDB",
-                     *           "since": "2026-11-27T02:08:42.858Z",
+                     *           "since": "2026-11-27T08:23:42.549Z",
                      *           "by": "Admin-Token",
                      *           "reason": "new disks"
                      *         }
@@ -13211,7 +13246,7 @@ export interface operations {
                      * @example {
                      *       "kind": "target",
                      *       "name": "AlphaDB",
-                     *       "since": "2026-11-27T02:08:42.858Z",
+                     *       "since": "2026-11-27T08:23:42.549Z",
                      *       "by": "Admin-Token",
                      *       "reason": "new disks"
                      *     }
@@ -13458,26 +13493,28 @@ export interface operations {
                      * @example {
                      *       "results": [
                      *         {
-                     *           "id": "import:0Vc8SJlHJJU8z64W",
+                     *           "id": "import:0Vc9yle4cyOD93FT",
                      *           "lane": "import",
                      *           "state": "failed",
-                     *           "datasetId": "0Vc8SJlHJJU8z64W",
+                     *           "datasetId": "0Vc9yle4cyOD93FT",
+                     *           "name": "My genes",
                      *           "owner": 9007199254740992,
                      *           "type": "genes@1.0",
-                     *           "message": "script /work/wt/console/test/fixtures/scripts/told/import.sh ended with exit code 3",
+                     *           "message": "script /work/main/test/fixtures/scripts/told/import.sh ended with exit code 3",
                      *           "cause": "script PATH ended with exit code N",
-                     *           "since": "2026-11-27T02:08:30.865Z"
+                     *           "since": "2026-11-27T08:23:40.628Z"
                      *         },
                      *         {
-                     *           "id": "import:0Vc8SIcAfeLx0XAj",
+                     *           "id": "import:0Vc9ylSQywtMF6LJ",
                      *           "lane": "import",
                      *           "state": "failed",
-                     *           "datasetId": "0Vc8SIcAfeLx0XAj",
+                     *           "datasetId": "0Vc9ylSQywtMF6LJ",
+                     *           "name": "My genes",
                      *           "owner": 9007199254740992,
                      *           "type": "genes@1.0",
-                     *           "message": "script /work/wt/console/test/fixtures/scripts/told/import.sh ended with exit code 3",
+                     *           "message": "script /work/main/test/fixtures/scripts/told/import.sh ended with exit code 3",
                      *           "cause": "script PATH ended with exit code N",
-                     *           "since": "2026-11-27T02:08:41.135Z"
+                     *           "since": "2026-11-27T08:23:42.075Z"
                      *         }
                      *       ]
                      *     }
@@ -13602,11 +13639,11 @@ export interface operations {
                      *           "state": "failed",
                      *           "count": 2,
                      *           "example": {
-                     *             "id": "import:0Vc8SIcAfeLx0XAj",
-                     *             "message": "script /work/wt/console/test/fixtures/scripts/told/import.sh ended with exit code 3"
+                     *             "id": "import:0Vc9ylSQywtMF6LJ",
+                     *             "message": "script /work/main/test/fixtures/scripts/told/import.sh ended with exit code 3"
                      *           },
-                     *           "oldest": "2026-11-27T02:08:30.865Z",
-                     *           "newest": "2026-11-27T02:08:41.135Z"
+                     *           "oldest": "2026-11-27T08:23:40.628Z",
+                     *           "newest": "2026-11-27T08:23:42.075Z"
                      *         },
                      *         {
                      *           "cause": "cancelled by Admin-Token: wrong file",
@@ -13614,11 +13651,11 @@ export interface operations {
                      *           "state": "dead",
                      *           "count": 1,
                      *           "example": {
-                     *             "id": "import:0Vc8SMCuf5wHE2UJ",
+                     *             "id": "import:0Vc9ylzZ7JAy6ra1",
                      *             "message": "cancelled by Admin-Token: wrong file"
                      *           },
-                     *           "oldest": "2026-11-27T02:08:40.245Z",
-                     *           "newest": "2026-11-27T02:08:40.245Z"
+                     *           "oldest": "2026-11-27T08:23:41.949Z",
+                     *           "newest": "2026-11-27T08:23:41.949Z"
                      *         }
                      *       ]
                      *     }
@@ -13707,7 +13744,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "import:0Vc8SIcAfeLx0XAj"
+                 *         "import:0Vc9ylSQywtMF6LJ"
                  *       ],
                  *       "dryRun": true
                  *     }
@@ -13839,7 +13876,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "import:0Vc8SIcAfeLx0XAj"
+                 *         "import:0Vc9ylSQywtMF6LJ"
                  *       ],
                  *       "reason": "of no use"
                  *     }
@@ -13982,7 +14019,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "from": "2026-11-27T01:08:43.490Z",
+                     *       "from": "2026-11-27T07:23:42.666Z",
                      *       "step": 86400,
                      *       "names": [
                      *         "process.memory",
@@ -13990,13 +14027,10 @@ export interface operations {
                      *       ],
                      *       "series": {
                      *         "process.memory": [
-                     *           194584576
+                     *           168865792
                      *         ],
                      *         "process.delay": [
-                     *           0.044362111017107964
-                     *         ],
-                     *         "process.cpu": [
-                     *           0.09006892144680023
+                     *           0.05356992036104202
                      *         ]
                      *       }
                      *     }
@@ -14099,7 +14133,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "until": "2026-11-27T02:09:43.211Z"
+                     *       "until": "2026-11-27T08:24:42.632Z"
                      *     }
                      */
                     "application/json": components["schemas"]["StoreHeld"];

@@ -624,13 +624,13 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "reportJobID": "fc886f2b4412c6bd6751b2e6069d054b",
-                     *         "queryJobID": "cb48af4b8dd54a4f958ecf9f3fd45a69",
+                     *         "reportJobID": "39d19976caa7e6862876e1ad15e57918",
+                     *         "queryJobID": "23f9a7c2ec324800a224bff2d3b469d1",
                      *         "status": "complete"
                      *       },
                      *       {
-                     *         "reportJobID": "9d537af0d96338a1eb8b6101340db1f4",
-                     *         "queryJobID": "9feef1f81a484a20a644dfc3bdaa126d",
+                     *         "reportJobID": "1f27c284de98b908545fb3493bf08864",
+                     *         "queryJobID": "52c478a4b0434d3cb6f702cc2fc1d0b9",
                      *         "status": "complete",
                      *         "userMeta": {
                      *           "summary": "Shown",
@@ -727,7 +727,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "queryJobID": "d2e96cf0382a48feb5a708c1e7f97aac",
+                 *       "queryJobID": "b2a04580bcfc40c298cff21dfb35ea70",
                  *       "userMeta": {
                  *         "summary": "ßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßß"
                  *       }
@@ -745,7 +745,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "reportJobID": "21c795f9118c94d8fd94a0bffd1e29c2"
+                     *       "reportJobID": "b17994efd23024411ed2884dde2ee302"
                      *     }
                      */
                     "application/json": components["schemas"]["CreateResponse"];
@@ -860,8 +860,8 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "reportJobID": "21c795f9118c94d8fd94a0bffd1e29c2",
-                     *       "queryJobID": "d2e96cf0382a48feb5a708c1e7f97aac",
+                     *       "reportJobID": "b17994efd23024411ed2884dde2ee302",
+                     *       "queryJobID": "b2a04580bcfc40c298cff21dfb35ea70",
                      *       "status": "in-progress",
                      *       "blastConfig": {
                      *         "showGIs": false,
@@ -1623,7 +1623,7 @@ export interface operations {
             content: {
                 /**
                  * @example [
-                 *       "bf1a4b78d507ad12b4b13fe8c190047a",
+                 *       "6e503f69b5aec1b8dbba9e7c58eb3735",
                  *       "00000000000000000000000000000000"
                  *     ]
                  */
@@ -1639,7 +1639,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "bf1a4b78d507ad12b4b13fe8c190047a": "complete"
+                     *       "6e503f69b5aec1b8dbba9e7c58eb3735": "complete"
                      *     }
                      */
                     "application/json": {
@@ -2038,9 +2038,9 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "reportJobID": "04deb20eab943f48cddf6b79e9a57a53",
+                     *         "reportJobID": "6c969041adb7099ed542cf2466686c87",
                      *         "rawConfig": {
-                     *           "queryJobID": "8841bf458e9a4e0582b224e8db83847a",
+                     *           "queryJobID": "3d226492ea00438dbe30ef61d1625d5d",
                      *           "blastConfig": {
                      *             "showGIs": false,
                      *             "formatType": "pairwise",
@@ -2050,8 +2050,8 @@ export interface operations {
                      *             "numDescriptions": 500
                      *           }
                      *         },
-                     *         "createdOn": "2026-11-27T02:15:40.980Z",
-                     *         "failedOn": "2026-11-27T02:15:41.147Z",
+                     *         "createdOn": "2026-11-27T08:24:31.927Z",
+                     *         "failedOn": "2026-11-27T08:24:31.953Z",
                      *         "reason": "blast_formatter ended with exit code 3"
                      *       }
                      *     ]
@@ -2177,9 +2177,9 @@ export interface operations {
                      *         }
                      *       ],
                      *       "info": {
-                     *         "threads": 12,
-                     *         "uptime": "10.324s",
-                     *         "uptimeMillis": 10324
+                     *         "threads": 13,
+                     *         "uptime": "1.950s",
+                     *         "uptimeMillis": 1950
                      *       }
                      *     }
                      */

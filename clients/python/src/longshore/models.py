@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from typing_extensions import NotRequired, TypedDict
 
@@ -463,6 +463,25 @@ LaneName: TypeAlias = Literal[
 ]
 
 
+AppliedItem = TypedDict(
+    'AppliedItem',
+    {
+        'path': str,
+        'from': int,
+        'to': int,
+    },
+)
+
+
+class LaneSized(TypedDict):
+    applied: list[AppliedItem]
+
+
+class LaneSizesInput(TypedDict, closed=True):
+    workerCount: NotRequired[int]
+    inMemoryQueueSize: NotRequired[int]
+
+
 class LinkedDataset(TypedDict, closed=True):
     datasetUri: str
     sharesRecords: bool
@@ -482,6 +501,19 @@ LogLevelChanged = TypedDict(
 
 class LogLevelNow(TypedDict):
     level: LogLevel
+
+
+class LogRecord(TypedDict):
+    time: str
+    level: str
+    message: str
+    fields: dict[str, Any]
+
+
+class LogReport(TypedDict):
+    results: list[LogRecord]
+    cut: bool
+    since: NotRequired[str]
 
 
 MetricsHistory = TypedDict(
@@ -869,8 +901,8 @@ class RelatedDataset(TypedDict):
     relatedBy: RelatedBy
 
 
-AppliedItem = TypedDict(
-    'AppliedItem',
+AppliedItem1 = TypedDict(
+    'AppliedItem1',
     {
         'path': str,
         'from': str | float,
@@ -884,7 +916,7 @@ class NeedsRestartItem(TypedDict):
 
 
 class ReloadReport(TypedDict):
-    applied: list[AppliedItem]
+    applied: list[AppliedItem1]
     needsRestart: list[NeedsRestartItem]
     unchanged: int
 
@@ -912,6 +944,13 @@ class Revision(TypedDict):
 class RevisionHistory(TypedDict):
     originalId: DatasetId
     revisions: list[Revision]
+
+
+class RunningSetting(TypedDict):
+    path: str
+    value: Any
+    live: NotRequired[str]
+    untilReload: NotRequired[bool]
 
 
 class SampleSignInInput(TypedDict, closed=True):
@@ -1173,6 +1212,7 @@ class SignIn(TypedDict):
     oidc: NotRequired[Oidc]
     code: bool
     sampleUsers: list[SampleUser]
+    everywhere: bool
 
 
 class ConsoleSettings(TypedDict):
@@ -1537,6 +1577,13 @@ class Owner(TypedDict):
 class PurgeBody(TypedDict, closed=True):
     userId: UserId
     datasetId: DatasetId
+
+
+class RunningConfiguration(TypedDict):
+    file: str
+    generation: int
+    readAt: str
+    settings: list[RunningSetting]
 
 
 class ShareDetails(TypedDict):
