@@ -220,7 +220,7 @@ export const operatorTexts = {
   },
   configuration: {
     title: 'Configuration',
-    lead: 'What the process that answers runs with. Other processes have their own.',
+    lead: 'The settings of the process that served this page. Others may run with different ones.',
     views: 'Views',
     viewNames: { settings: 'Running settings', file: 'File and log level', log: 'Log' },
     readFrom: (file: string, generation: number) =>

@@ -7,7 +7,7 @@ import type { FileEntry } from '../../../../engine/model/metadata.ts';
 import type { ResumableUpload } from '../../../../engine/ports/resumable-uploads.ts';
 import { quote } from '../../../kernel/input/describe.ts';
 import type { Faults } from '../../../kernel/input/faults.ts';
-import { badRequest, conflict, HttpError, tooLarge } from '../../../kernel/pipeline/errors.ts';
+import { badRequest, HttpError, tooLarge } from '../../../kernel/pipeline/errors.ts';
 import { onlyJunk, type UploadForm } from '../upload-form.ts';
 import type { ResumableOutcome } from './resumable-intake.ts';
 import type { HeldUpload, UploadClaims } from './upload-claims.ts';
@@ -76,7 +76,7 @@ export class NamedUploads implements AsyncDisposable {
       return held?.upload;
     } catch (error) {
       if (!(error instanceof HttpError)) throw error;
-      if (error.code === 423) throw conflict(error.message);
+      if (error.code === 423) throw new HttpError('conflict', error.message, { headers: error.headers });
       if (error.code === 404)
         faults.add(['uploadIds', i], `is ${quote(given)}; the owner has no such upload, or it is used`);
       else faults.add(['uploadIds', i], `is ${quote(given)}, which has expired`);

@@ -12,7 +12,6 @@ import type {
   UploadClaim,
   UploadProgress,
 } from '../../../../engine/ports/resumable-uploads.ts';
-import { aborted } from '../../../../engine/runtime/failure.ts';
 import type { Logger } from '../../../../engine/runtime/log.ts';
 import { type Clock, deadline } from '../../../../engine/runtime/time.ts';
 import { gone, notFound } from '../../../kernel/pipeline/errors.ts';
@@ -85,7 +84,7 @@ export class HeldUpload implements AsyncDisposable {
   }
 
   yield(): void {
-    this.#yielding.abort(aborted(`another request continues upload ${this.upload.id}`));
+    this.#yielding.abort(this.#taken());
   }
 
   async advance(progress: UploadProgress, signal: AbortSignal): Promise<void> {
@@ -128,6 +127,10 @@ export class HeldUpload implements AsyncDisposable {
 
   #take(state: ClaimState, demanded: boolean): void {
     if (state !== 'ours') this.yield();
-    if (state === 'lost' && demanded) throw locked(`another request continues upload ${this.upload.id}`);
+    if (state === 'lost' && demanded) throw this.#taken();
+  }
+
+  #taken(): Error {
+    return locked(`another request continues upload ${this.upload.id}`);
   }
 }

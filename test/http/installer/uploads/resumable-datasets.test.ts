@@ -1,7 +1,9 @@
 // Datasets of resumable uploads: `uploadIds` of POST, PUT and proxy-upload.
 
 import t, { type Test } from 'tap';
+import { PostgresResumableUploads } from '../../../../engine/adapters/uploads/resumable-uploads-postgres.ts';
 import type { UploadId, UserId } from '../../../../engine/model/ids.ts';
+import { systemClock } from '../../../../engine/runtime/time.ts';
 import { cacheDatabase } from '../../../support/cache-database.ts';
 import { livingProcess } from '../../../support/database.ts';
 import { newUser } from '../../../support/dataset-samples.ts';
@@ -98,6 +100,19 @@ t.test('an upload is used once, by its owner only, and when it is whole', async 
   await refused([id, same], 'uploadIds[1]', "is another file 'GENES.txt' (case does not count)");
   t.equal((await postJson(app, user, [id])).status, 202);
   await refused([id], 'uploadIds[0]', /^is '[0-9a-f]{32}'; the owner has no such upload, or it is used$/);
+});
+
+t.test('while another process holds an upload, a request that names it is told when to try again', async (t) => {
+  let now = Date.now();
+  // Time passes as soon as somebody asks.
+  const { app, user } = await setup(t, { clock: { ...systemClock, now: () => (now += 3_000) } });
+  const id = await received(app, user, 'genes.txt', Buffer.from('x\n'));
+  const other = await livingProcess(t, db);
+  const holder = new PostgresResumableUploads(db, other.instance);
+  t.match(await holder.claim(id as UploadId, user, Date.now(), signal), { upload: { id } });
+  const { status, headers, body } = await postJson(app, user, [id]);
+  t.match([status, body], [409, { message: /is being changed by another request$/ }]);
+  t.match(headers.get('retry-after'), /^[1-9]/);
 });
 
 t.test('of the same upload named at once by many requests, one dataset is made', async (t) => {

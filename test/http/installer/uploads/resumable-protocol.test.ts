@@ -320,7 +320,9 @@ t.test('a newer request ends an older one that stands still, in this process and
     await written;
     const next = await patch(newer, user, path, 0, Buffer.from('x'));
     t.match([next.status, next.headers], [409, { 'upload-offset': '3' }], 'what arrived was kept first');
-    await call.cut();
+    const ended = await call.answer;
+    t.match([ended.status, ended.headers], [423, { 'retry-after': /^[1-9]/ }]);
+    t.match(String(ended.bytes), /another request continues upload/);
   }
 });
 
