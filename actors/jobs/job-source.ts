@@ -61,12 +61,15 @@ export class JobSource implements LaneSource<ClaimedJob, RecordedOutcome>, Recei
     // with it they are claimed before its jobs.
     if (room > 0) this.#waitsForWorker = plan.withheldTypes.length + plan.crowdedTypes.length > 0;
     const { crowdedTypes } = plan;
-    const limit = Math.min(plan.limit, share.limit);
+    // The job table gives no owner more than its share, but counts jobs of crowded types by themselves. A claim that may have
+    // these is so small that one owner could get all of it.
+    const limit = crowdedTypes.length > 0 ? Math.min(plan.limit, share.limit) : plan.limit;
     if (room > 0) this.#skips = blockedTypes.length + share.withheld.length > 0;
     const unreachableTypes = away ? { unreachableTypes: away.blockedTypes() } : {};
     const withheld = share.withheld.length > 0 ? { withheldOwners: share.withheld } : {};
     const crowded = share.crowded.length > 0 ? { crowdedOwners: share.crowded } : {};
-    const claim = { lane, limit, crowdedTypes, blockedTypes, ...unreachableTypes, ...withheld, ...crowded };
+    const owners = { ...withheld, ...crowded, ownerShare: share.each };
+    const claim = { lane, limit, crowdedTypes, blockedTypes, ...unreachableTypes, ...owners };
     const places = new Places(done, receivers);
     let fetched: readonly ClaimedJob[] = [];
     try {

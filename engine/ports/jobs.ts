@@ -112,6 +112,16 @@ export interface ClaimRequest {
   readonly withheldOwners?: readonly UserId[];
   /** Owners whose jobs are claimed only when no others wait; default none. */
   readonly crowdedOwners?: readonly UserId[];
+  /** Default: no bound. */
+  readonly ownerShare?: OwnerShare;
+}
+
+/** Keeps a claim of any size from giving an owner more jobs than its share of the lane. */
+export interface OwnerShare {
+  /** Most jobs that an owner may hold. Those of crowded types count by themselves. */
+  readonly most: number;
+  /** How many the owners hold now; who is absent holds none. */
+  readonly held: Readonly<Partial<Record<UserId, number>>>;
 }
 
 export interface LaneDepth {

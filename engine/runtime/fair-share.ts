@@ -16,8 +16,10 @@ interface SharedPlaces<Tenant extends string> {
 }
 
 interface FairShare<Tenant extends string> {
-  /** Jobs to claim now. Small enough that no tenant exceeds its share. */
+  /** Jobs to claim now where the queue does not bound each tenant. Small enough that no tenant exceeds its share. */
   readonly limit: number;
+  /** Most jobs that a tenant may hold, and how many each holds: for a queue that bounds each tenant, and so gives all at once. */
+  readonly each: { readonly most: number; readonly held: Readonly<Partial<Record<Tenant, number>>> };
   /** Tenants that hold their share. */
   readonly withheld: readonly Tenant[];
   /** Tenants that have, or just had, half of the workers: their jobs are claimed only when no others wait. */
@@ -30,10 +32,11 @@ export function fairShare<Tenant extends string>(places: SharedPlaces<Tenant>): 
   const counts = new Map<Tenant, number>();
   for (const tenant of held) counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
   const withheld = [...counts].flatMap(([tenant, count]) => (count >= share ? [tenant] : []));
+  const each = { most: share, held: Object.fromEntries(counts) as Partial<Record<Tenant, number>> };
   const most = Math.max(0, ...[...counts.values()].filter((count) => count < share));
   for (const tenant of places.left ?? []) counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
   const crowded = [...counts].filter(([, count]) => count >= Math.ceil(workers / 2)).sort(([, a], [, b]) => a - b);
-  return { limit: Math.min(room, share - most), withheld, crowded: crowded.map(([tenant]) => tenant) };
+  return { limit: Math.min(room, share - most), each, withheld, crowded: crowded.map(([tenant]) => tenant) };
 }
 
 // Decides whose turn it is: the tenant with the fewest running jobs; among equals, the one whose last job started longest ago.

@@ -348,6 +348,26 @@ export function jobsConformance(name: string, open: OpenJobs): void {
     t.same((await found(second, 9, [1], [])).toSorted(), ['c', 'd', 'f']);
   });
 
+  fact('a claim gives no owner more than its share, and wakes the lane for the rest', async (t, { first, advance }) => {
+    for (const [n, owner] of [1, 1, 1, 1, 2, 2, 1, 3].entries()) {
+      await first.jobs.enqueue([{ ...request('import', `d${n}`), owner: String(owner) as UserId }], signal);
+      await advance(1);
+    }
+    let woken = Promise.withResolvers<void>();
+    const stop = first.jobs.watch('import', () => woken.resolve());
+    const found = async (limit: number, more: Partial<ClaimRequest>) =>
+      datasets(await first.jobs.completeAndFetch([], claimOf('import', limit, more), signal)).toSorted();
+    const [one, two] = ['1', '2'] as UserId[] as [UserId, UserId];
+    await woken.promise;
+    woken = Promise.withResolvers();
+    t.same(await found(6, { ownerShare: { most: 3, held: { [one]: 1, [two]: 2 } } }), ['d0', 'd1', 'd4']);
+    await woken.promise;
+    stop();
+    const full = { ownerShare: { most: 3, held: { [one]: 2, [two]: 3 } }, withheldOwners: [two] };
+    t.same(await found(6, full), ['d2', 'd7'], 'where owners take turns, too');
+    t.same(await found(6, {}), ['d3', 'd5', 'd6']);
+  });
+
   fact('a lane is woken as long as its claims leave jobs behind that it may have', async (t, { first }) => {
     let woken = Promise.withResolvers<void>();
     const stop = first.jobs.watch('import', () => woken.resolve());

@@ -187,12 +187,20 @@ export class FakeJobs implements Jobs {
       row.type !== undefined && types.includes(row.type);
     const order = (row: FakeJobRow): number =>
       (has(claim.crowdedTypes, row) ? 2 : 0) + (claim.crowdedOwners?.includes(row.owner) ? 1 : 0);
-    const claimed = open
+    const { most, held } = claim.ownerShare ?? { most: claim.limit, held: {} };
+    const counts = new Map<string, number>();
+    const isWithinShare = (row: FakeJobRow): boolean => {
+      const key = `${row.owner} ${has(claim.crowdedTypes, row)}`;
+      const count = (counts.get(key) ?? held[row.owner] ?? 0) + 1;
+      counts.set(key, count);
+      return count <= most;
+    };
+    const found = open
       .filter((row) => !has(claim.blockedTypes, row) && !claim.withheldOwners?.includes(row.owner))
       .sort((a, b) => order(a) - order(b) || a.runAt - b.runAt || a.id - b.id)
-      .slice(0, claim.limit)
-      .flatMap((row) => this.#claim(row) ?? []);
-    if (claim.limit > 0 && claimed.length >= claim.limit) this.#table.wake(claim.lane);
+      .slice(0, claim.limit);
+    const claimed = found.filter(isWithinShare).flatMap((row) => this.#claim(row) ?? []);
+    if (claimed.length > 0 && found.length >= claim.limit) this.#table.wake(claim.lane);
     return [...claimed, ...handedOver];
   };
 

@@ -17,7 +17,7 @@ import { type Sql, sqlState } from '../postgres/postgres.ts';
 import { storableJson } from '../postgres/sql-parameters.ts';
 
 const COMPLETE_AND_FETCH =
-  'select * from complete_and_fetch_jobs($1, $2::interval, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)';
+  'select * from complete_and_fetch_jobs($1, $2::interval, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)';
 
 /** SQLSTATE deadlock_detected: our statement was rolled back as a whole, and the other transaction continued. */
 const DEADLOCK = '40P01';
@@ -68,7 +68,7 @@ export async function completeAndFetchJobs(
   claim: ClaimRequest & { readonly afterOwner: UserId | undefined },
 ): Promise<Fetched> {
   const { lane, limit, crowdedTypes, blockedTypes, unreachableTypes = [] } = claim;
-  const { crowdedOwners = [], withheldOwners = [], afterOwner = null } = claim;
+  const { crowdedOwners = [], withheldOwners = [], afterOwner = null, ownerShare } = claim;
   const rows = await retryOnDeadlock(db, [
     ...[instance, LEASE_TIME, CRASHES_ALONE, storableJson(JSON.stringify(done.map(completionOf)))],
     ...[
@@ -80,6 +80,8 @@ export async function completeAndFetchJobs(
       crowdedOwners,
       withheldOwners,
       afterOwner,
+      ownerShare?.most ?? Math.max(0, limit),
+      JSON.stringify(ownerShare?.held ?? {}),
     ],
   ]);
   const all = rows.flatMap((row) => (row.id === null ? [] : claimedJob(row)));

@@ -177,12 +177,12 @@ t.test('a stop gives back what has not begun and waits for what runs', async (t)
       return DONE;
     },
   });
-  await enqueue('d1', 'd2', 'd3', 'd4');
-  t.same(rows(), ['d1 running 0', 'd2 running 0', 'd3 running 0', 'd4 queued 0']);
+  await enqueue('d1', 'd2', 'd3', 'd4', 'd5');
+  t.same(rows(), ['d1 running 0', 'd2 running 0', 'd3 running 0', 'd4 running 0', 'd5 queued 0'], 'two wait in memory');
   const stopped = lane.stop(clock.now() + 30_000);
   await clock.settle();
-  t.same(rows(), ['d1 running 0', 'd2 running 0', 'd3 queued 0', 'd4 queued 0']);
+  t.same(rows(), ['d1 running 0', 'd2 running 0', 'd3 queued 0', 'd4 queued 0', 'd5 queued 0']);
   finish.resolve();
   await stopped;
-  t.same(rows(), ['d3 queued 0', 'd4 queued 0']);
+  t.same(rows(), ['d3 queued 0', 'd4 queued 0', 'd5 queued 0']);
 });

@@ -1,5 +1,7 @@
 import t from 'tap';
 import { JobSource } from '../../../actors/jobs/job-source.ts';
+import { DataTypes } from '../../../engine/model/data-types.ts';
+import type { DatasetId, UserId } from '../../../engine/model/ids.ts';
 import type { ClaimedJob, ClaimRequest } from '../../../engine/ports/jobs.ts';
 import { TWO_PLUGINS, twoPluginJobs } from '../../support/two-plugins.ts';
 
@@ -8,19 +10,22 @@ const DONE = { kind: 'done' } as const;
 const NO_PLACES = { reserve: () => false, fill: () => false };
 
 /** A source whose claims are kept, for a lane of three workers that holds `held`, all of them running. */
-function setup(blocked: readonly string[] = []) {
+function setup(blocked: readonly string[] = [], types = TWO_PLUGINS) {
   const { jobs, enqueue } = twoPluginJobs();
   const claims: ClaimRequest[] = [];
+  const shares: ClaimRequest['ownerShare'][] = [];
   const held: ClaimedJob[] = [];
   const completeAndFetch = jobs.completeAndFetch.bind(jobs);
   jobs.completeAndFetch = (done, claim, signal) => {
-    claims.push(claim);
+    const { ownerShare, ...others } = claim;
+    claims.push(others);
+    shares.push(ownerShare);
     return completeAndFetch(done, claim, signal);
   };
   const source = new JobSource({
     lane: 'import',
     jobs,
-    types: TWO_PLUGINS,
+    types,
     breakers: { blockedTypes: () => blocked, watch: () => () => undefined },
     claimant: () => ({
       ...NO_PLACES,
@@ -36,7 +41,7 @@ function setup(blocked: readonly string[] = []) {
     held.splice(0, held.length, ...held.filter((job) => !done.includes(job)), ...claimed);
     return claimed.map(({ dataset }) => dataset);
   };
-  return { enqueue, claim, claims, held, source, wakes: () => wakes };
+  return { jobs, enqueue, claim, claims, shares, held, source, wakes: () => wakes };
 }
 
 t.test('types whose plugin does not answer are not claimed', async (t) => {
@@ -58,6 +63,23 @@ t.test('a claim cut short for fairness asks to be followed by another', async (t
   t.same(claims[1], { lane: 'import', limit: 1, crowdedTypes: ['genes:1.0'], blockedTypes: [] });
 });
 
+t.test('a claim is as wide as the room when each owner stays within its share', async (t) => {
+  const onePlugin = new DataTypes(TWO_PLUGINS.all().slice(0, 1), []);
+  const { jobs, claim, claims, shares, held, wakes } = setup([], onePlugin);
+  const [ada, bob, cyd] = ['1', '2', '3'] as UserId[] as [UserId, UserId, UserId];
+  for (const [n, owner] of [ada, ada, bob, bob, ada, cyd, cyd, bob].entries()) {
+    const dataset = `genes-${n}` as DatasetId;
+    await jobs.enqueue([{ lane: 'import', dataset, owner, eventId: n, source: 'api' }], never);
+  }
+  const before = wakes();
+  t.same(await claim(7), ['genes-0', 'genes-1', 'genes-2', 'genes-3', 'genes-5', 'genes-6']);
+  t.same([claims[0]?.limit, shares[0]], [7, { most: 2, held: {} }]);
+  t.equal(wakes(), before + 1, 'jobs of others may be left');
+  await claim(1, held.slice(0, 1));
+  t.same([claims[1]?.withheldOwners, shares[1]], [[bob, cyd], { most: 2, held: { [ada]: 1, [bob]: 2, [cyd]: 2 } }]);
+  t.same(held.at(-1)?.dataset, 'genes-4');
+});
+
 t.test('once a plugin has its share, another claim is worth a call when a worker is idle', async (t) => {
   const { enqueue, claim, source } = setup();
   t.equal(source.waitsForWorker(), false);
@@ -77,7 +99,7 @@ t.test('jobs are held back until one has ended, and one that has ended counts no
   await claim(5);
   t.equal(source.heldBack(), false);
   t.same(await claim(4), []);
-  t.same(claims[2], { lane: 'import', limit: 1, crowdedTypes: [], blockedTypes: ['genes:1.0'] });
+  t.same(claims[2], { lane: 'import', limit: 2, crowdedTypes: [], blockedTypes: ['genes:1.0'] });
   t.same([source.heldBack(), source.skips()], [true, true]);
   const ended = held.slice(0, 2);
   await claim(0, ended);

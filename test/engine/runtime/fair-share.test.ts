@@ -1,9 +1,14 @@
 import t from 'tap';
-import { fairShare, Turns } from '../../../engine/runtime/fair-share.ts';
+import { fairShare as planned, Turns } from '../../../engine/runtime/fair-share.ts';
 import { laneWorld } from '../jobs/lane-world.ts';
 
 const held = (counts: Readonly<Record<string, number>>): string[] =>
   Object.entries(counts).flatMap(([tenant, count]) => Array<string>(count).fill(tenant));
+
+const fairShare = (places: Parameters<typeof planned<string>>[0]) => {
+  const { each: _, ...plan } = planned(places);
+  return plan;
+};
 
 t.test('a tenant holds at most all workers but one', (t) => {
   const places = { workers: 4, room: 14 };
@@ -15,6 +20,13 @@ t.test('a tenant holds at most all workers but one', (t) => {
     withheld: ['ada'],
     crowded: ['bob', 'ada'],
   });
+  t.end();
+});
+
+t.test('a queue that bounds each tenant is told what each holds, without what has just ended', (t) => {
+  const { each } = planned({ workers: 4, room: 14, held: held({ ada: 2, bob: 1 }), left: ['ada', 'cyd'] });
+  t.strictSame(each, { most: 3, held: { ada: 2, bob: 1 } });
+  t.strictSame(planned({ workers: 1, room: 1, held: [] }).each, { most: 1, held: {} });
   t.end();
 });
 

@@ -15,7 +15,10 @@ create function complete_and_fetch_jobs(
   -- Types and owners to claim only when no others wait, and those not to claim at all. `unreachable_types`: see holds_back.
   types_last text[], types_not text[], unreachable_types text[], owners_last numeric[], owners_not numeric[],
   -- When some owners are restricted, the others take turns, beginning with the owner after this one.
-  owners_after numeric)
+  owners_after numeric,
+  -- Most jobs that an owner may hold in the lane, and how many the owners hold now: {owner: number}. What a claim finds of an
+  -- owner beyond that stays in the table; the next claim knows that the owner has its share.
+  owner_most bigint, owners_held jsonb)
 returns table (
   id bigint, lane text, dataset_id text, owner numeric, event_id bigint, source text, type text, attempts integer, crashes integer,
   alone boolean, token bigint, waited_ms bigint, traceparent text,
@@ -127,7 +130,8 @@ begin
           (select i.id from job i where i.lane = its_lane and i.owner >= its_owner and i.owner <= its_owner and i.run_at <= now()
             order by i.lane, i.owner, i.run_at, i.id)) due
         cross join lateral (
-          select j.id, j.dataset_id, case when l.holder is null or l.expires_at <= now() then l.expires_at end as free_since
+          select j.id, j.dataset_id, j.owner, j.run_at,
+            case when l.holder is null or l.expires_at <= now() then l.expires_at end as free_since
           from job j left join lateral (select * from lease l where l.name = j.dataset_id offset 0) l on true
           where j.id = due.id and j.run_at <= now() and not (j.state = 'running' and j.token > coalesce(l.token, 0))
             and coalesce(j.type = any(types_last), false) = crowded and (j.type is null or j.type <> all(types_not))
@@ -136,10 +140,16 @@ begin
             and not exists (select from job lower where lower.dataset_id = j.dataset_id and lower.rank < j.rank
               and holds_back(lower.state, lower.lane, lower.type, unreachable_types) offset 0)
           for update of j skip locked) found
-        limit case when its_owner is null or its_owner = any(owners_last) then room else (room + 1) / 2 end),
+        limit case when its_owner is null then room
+          else least(case when its_owner = any(owners_last) then room else (room + 1) / 2 end,
+            greatest(0, owner_most - coalesce((owners_held ->> its_owner::text)::bigint, 0))) end),
+      fair as (
+        select c.dataset_id, row_number() over (partition by c.owner order by c.run_at, c.id) as nth,
+          owner_most - coalesce((owners_held ->> c.owner::text)::bigint, 0) as places
+        from candidate c),
       taken as ( -- Of the processes that claim the same dataset, one gets the lease, decided on the row as it is now.
         insert into lease as l (name, holder, token, expires_at)
-        select c.dataset_id, me, 1, now() + lease_time from candidate c order by c.dataset_id
+        select f.dataset_id, me, 1, now() + lease_time from fair f where f.nth <= f.places order by f.dataset_id
         on conflict (name) do update set holder = me, token = l.token + 1, expires_at = excluded.expires_at
         where l.holder is null or l.expires_at <= now() or (l.holder <> me and not instance_alive(l.holder))
         returning l.name, l.token),
