@@ -21,6 +21,7 @@ const INSTALL = 'node test/stack/install.ts --without minio';
 const some = (suite: string, names: readonly string[]): string =>
   `node test/run/suite.ts --suite ${suite} ${names.map((name) => `test/${suite}/${name}.test.ts`).join(' ')}`;
 const e2e = (...names: readonly string[]): string => some('e2e', names);
+const browser = (...names: readonly string[]): string => `node test/browser/install.ts && ${some('browser', names)}`;
 const stack = (...names: readonly string[]): string => `${INSTALL} && ${some('stack', names)}`;
 
 export const SLOW_SUITES: readonly SlowSuite[] = [
@@ -388,8 +389,23 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
   },
   {
     name: 'browser',
-    run: 'npm run --silent test:browser',
-    seconds: 42,
+    run: browser(
+      'api-page',
+      'console/access',
+      'console/account',
+      'console/audit',
+      'console/configuration',
+      'console/dataset',
+      'console/datasets',
+      'console/lanes',
+      'console/oidc',
+      'console/plots',
+      'console/problems',
+      'console/refusals',
+      'console/reports',
+      'console/upload',
+    ),
+    seconds: 150,
     touchedBy: [
       'clients/console/',
       'engine/model/report/',
@@ -399,6 +415,13 @@ export const SLOW_SUITES: readonly SlowSuite[] = [
       'http/kernel/openapi/scalar/',
       'test/browser/',
     ],
+  },
+  {
+    name: 'browser stories',
+    run: browser('console/long-visit', 'console/many-rows', 'console/operator-story', 'console/scientist-story'),
+    seconds: 400,
+    fullOnly: true,
+    touchedBy: ['clients/console/'],
   },
 ];
 
