@@ -4,7 +4,10 @@
 import { type Configuration, type DatabaseConnection, dataSchemaOf, platformAt } from '../../config/configuration.ts';
 import { LocatedPostgres, type TargetDatabase } from '../../engine/adapters/postgres/located-postgres.ts';
 import { Postgres } from '../../engine/adapters/postgres/postgres.ts';
-import { PostgresInstallTarget } from '../../engine/adapters/sites/install-target-postgres.ts';
+import {
+  type InstallTargetOptions,
+  PostgresInstallTarget,
+} from '../../engine/adapters/sites/install-target-postgres.ts';
 import { PostgresSiteGrants } from '../../engine/adapters/sites/site-grants-postgres.ts';
 import { PostgresTargetIndex } from '../../engine/adapters/sites/target-index-postgres.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
@@ -39,18 +42,10 @@ export interface OpenTarget extends TargetPorts {
   readonly database: TargetDatabase;
 }
 
-/** What the ports of a target need to know. */
-export interface TargetOptions {
-  readonly id: TargetId;
-  readonly displayName: string;
-  readonly schema: string;
-  readonly dataSchema: string;
-}
-
 /** What a database platform provides. */
 export interface TargetPlatform {
   open(connection: TargetConnection, parts: Pick<TargetDatabaseParts, 'clock' | 'log'>): TargetDatabase;
-  ports(database: TargetDatabase, options: TargetOptions): TargetPorts;
+  ports(database: TargetDatabase, options: InstallTargetOptions): TargetPorts;
 }
 
 export async function openTargets(

@@ -20,16 +20,8 @@ import { type MariaDb, quoteName } from '../mariadb/mariadb.ts';
 import type { Sql } from '../postgres/postgres.ts';
 import { storableText } from '../postgres/sql-parameters.ts';
 import { type ControlRows, controlRows } from './control-rows.ts';
+import type { InstallTargetOptions } from './install-target-postgres.ts';
 import { type MariaDbStateRow, mariaDbState, STATE, stateJoins } from './target-index-mariadb.ts';
-
-interface InstallTargetOptions {
-  readonly id: TargetId;
-  readonly displayName: string;
-  /** The control schema. Named in every statement, because targets with different schemas may share a pool. */
-  readonly schema: string;
-  /** See {@link InstallTarget.dataSchema}. */
-  readonly dataSchema: string;
-}
 
 interface Fenced {
   readonly dataset: DatasetId;

@@ -19,7 +19,7 @@ import { documentCtes, newDocumentCtes } from './control-document.ts';
 import { type ControlTarget, deletedCtes, fence, purgeCtes } from './control-fence.ts';
 import { type ControlStateRow, controlState, controlStateColumns } from './target-index-postgres.ts';
 
-interface InstallTargetOptions {
+export interface InstallTargetOptions {
   readonly id: TargetId;
   readonly displayName: string;
   /** The control schema. Named in every statement, because targets with different schemas may share a pool. */

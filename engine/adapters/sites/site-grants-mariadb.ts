@@ -5,12 +5,7 @@ import type { GrantChange, SiteGrants } from '../../ports/access-requests.ts';
 import { type JsonColumns, jsonRows, jsonTable } from '../mariadb/json-rows.ts';
 import { type MariaDb, quoteName } from '../mariadb/mariadb.ts';
 import type { Sql } from '../postgres/postgres.ts';
-
-interface SiteGrantsOptions {
-  readonly id: TargetId;
-  /** The control schema. */
-  readonly schema: string;
-}
+import type { SiteGrantsOptions } from './site-grants-postgres.ts';
 
 const GRANT: JsonColumns = { original_id: 'text', user_id: 'decimal(19)' };
 const GIVEN: JsonColumns = { ...GRANT, owner: 'decimal(19)', begins: 'datetime(6)', ends: 'datetime(6)' };

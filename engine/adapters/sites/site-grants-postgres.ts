@@ -5,7 +5,7 @@ import type { GrantChange, SiteGrants } from '../../ports/access-requests.ts';
 import { type Postgres, quoteIdentifier, type Sql } from '../postgres/postgres.ts';
 import { statementName } from '../postgres/sql-parameters.ts';
 
-interface SiteGrantsOptions {
+export interface SiteGrantsOptions {
   readonly id: TargetId;
   /** The control schema. */
   readonly schema: string;

@@ -23,6 +23,7 @@ import type { Created, KeyedRequest } from '../../kernel/pipeline/idempotency.ts
 import type { RouteBody } from '../../kernel/pipeline/route.ts';
 import { VdiId } from '../dataset-terms.ts';
 import { checkFiles, extensionFault } from '../metadata/details-rules.ts';
+import type { ReceivedUpload } from './received-upload.ts';
 import { NamedUploads } from './resumable/named-uploads.ts';
 import type { ResumableOutcome } from './resumable/resumable-intake.ts';
 import { UploadIdText } from './resumable/resumable-routes.ts';
@@ -31,7 +32,7 @@ import type { SmallUploads } from './small-files.ts';
 import { type JudgeDetails, MAX_JSON_BYTES, type UploadForm, UploadFormReader } from './upload-form.ts';
 import type { UploadSlots } from './upload-limits.ts';
 import { printUpload, takePrinted } from './upload-print.ts';
-import { type ReceivedUpload, type UploadPorts, UploadSession } from './upload-session.ts';
+import { type UploadPorts, UploadSession } from './upload-session.ts';
 
 /** Shortest `sourceUrl` of the contract. */
 const MIN_CHARACTERS = 10;

@@ -9,7 +9,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { UploadId } from '../../../engine/model/ids.ts';
-import { type DatasetMetadata, type FileEntry, serializeMetadata } from '../../../engine/model/metadata.ts';
+import { type FileEntry, serializeMetadata } from '../../../engine/model/metadata.ts';
 import {
   type DatasetAddress,
   datasetPrefix,
@@ -17,10 +17,7 @@ import {
   fileKey,
   objectKey,
 } from '../../../engine/model/object-key.ts';
-import type { Traceparent } from '../../../engine/model/traceparent.ts';
-import type { StoredShare } from '../../../engine/ports/catalog.ts';
 import type { EventLog } from '../../../engine/ports/event-log.ts';
-import type { KeyedAnswer } from '../../../engine/ports/idempotency-keys.ts';
 import type { ObjectInfo, ObjectSource, ObjectStore } from '../../../engine/ports/object-store.ts';
 import type { ResumableUpload, UploadBytes } from '../../../engine/ports/resumable-uploads.ts';
 import { overQuota } from '../../../engine/ports/storage-room.ts';
@@ -29,6 +26,7 @@ import { defect, kindOf } from '../../../engine/runtime/failure.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
 import { conflict, tooLarge } from '../../kernel/pipeline/errors.ts';
+import type { ReceivedUpload } from './received-upload.ts';
 import { ownDocument, SmallFiles } from './small-files.ts';
 import { ByteMeter, tooManyJobs, type UploadLimits } from './upload-limits.ts';
 
@@ -39,18 +37,6 @@ export interface UploadPorts {
   readonly eventLog: Pick<EventLog, 'nextEventId'>;
   readonly clock: Clock;
   readonly log: Logger;
-}
-
-export interface ReceivedUpload {
-  readonly metadata: DatasetMetadata;
-  readonly source: UploadSource;
-  readonly documents: readonly FileEntry[];
-  readonly properties: readonly FileEntry[];
-  /** That were kept beside it. */
-  readonly shares?: readonly StoredShare[];
-  /** Of the request, as is its key. */
-  readonly traceparent?: Traceparent;
-  readonly keyed?: KeyedAnswer | undefined;
 }
 
 /**
