@@ -1,5 +1,6 @@
 // The same files, uploaded to the real program by the clients that people use: the same names are stored and installed.
 
+import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
@@ -21,15 +22,19 @@ const sent: Omit<Sent, 'files'> = {
 };
 const CLIENTS = uploads(await browser(t));
 const folder = t.testdir();
+const CONTENT = 'x';
+const SHA256 = createHash('sha256').update(CONTENT).digest('hex');
 
 async function paths(names: readonly string[]): Promise<readonly string[]> {
   const files = names.map((name) => join(folder, name));
-  for (const file of files) await writeFile(file, 'x');
+  for (const file of files) await writeFile(file, CONTENT);
   return files;
 }
 
 interface Files {
-  readonly upload: { readonly contents: readonly { readonly fileName: string; readonly fileSize: number }[] };
+  readonly upload: {
+    readonly contents: readonly { readonly fileName: string; readonly fileSize: number; readonly sha256: string }[];
+  };
   readonly install: Files['upload'];
 }
 
@@ -41,7 +46,7 @@ t.test('every client that people use brings a name to the same file, in any scri
     if (t.equal(status, 202, `${client}: ${body}`)) ids[client] = (JSON.parse(body) as { datasetId: string }).datasetId;
   }
   await settled(dir);
-  const expected = [...CLIENT_NAMES].sort().map((fileName) => ({ fileName, fileSize: 1 }));
+  const expected = [...CLIENT_NAMES].sort().map((fileName) => ({ fileName, fileSize: 1, sha256: SHA256 }));
   const sorted = ({ contents }: Files['upload']) => contents.toSorted((a, b) => (a.fileName < b.fileName ? -1 : 1));
   for (const [client, id] of Object.entries(ids)) {
     const { upload, install } = (await api.json(`/datasets/${id}/files`)) as Files;

@@ -9,7 +9,10 @@ interface Teardown {
   teardown(fn: () => unknown): void;
 }
 
-/** `import STATUS`: of the dataset; `dead` and `gone`: its import job; `claimed`: by a lane. */
+/**
+ * `import STATUS`: of the dataset; `dead` and `gone`: its import job; `claimed`: by a lane. Jobs of one claim are in the order of
+ * their arrival: PostgreSQL updates the rows of a statement in any order.
+ */
 export interface HistoryEntry {
   readonly dataset: string;
   readonly what: string;
@@ -30,14 +33,17 @@ create trigger tell_import after update of import_status on ${CACHE_SCHEMA}.data
 
 create function ${CACHE_SCHEMA}.tell_claim() returns trigger language plpgsql as $$
 begin
-  perform pg_notify('history', json_build_object('dataset', new.dataset_id, 'what', 'claimed',
-    'held', count(*) filter (where j.state = 'running' and j.type = new.type),
-    'othersWait', count(*) filter (where j.state = 'queued' and j.type <> new.type))::text)
-  from ${CACHE_SCHEMA}.job j where j.lane = 'import';
+  perform pg_notify('history', json_build_object('dataset', claimed.dataset_id, 'what', 'claimed',
+    'held', (select count(*) from ${CACHE_SCHEMA}.job j
+      where j.lane = 'import' and j.state = 'running' and j.type = claimed.type),
+    'othersWait', (select count(*) from ${CACHE_SCHEMA}.job j
+      where j.lane = 'import' and j.state = 'queued' and j.type <> claimed.type))::text)
+  from (select j.* from after j join before using (id)
+    where j.lane = 'import' and j.state = 'running' and before.state <> 'running' order by j.id) claimed;
   return null;
 end $$;
-create trigger tell_claim after update of state on ${CACHE_SCHEMA}.job
-  for each row when (new.lane = 'import' and new.state = 'running') execute function ${CACHE_SCHEMA}.tell_claim();
+create trigger tell_claim after update on ${CACHE_SCHEMA}.job referencing old table as before new table as after
+  for each statement execute function ${CACHE_SCHEMA}.tell_claim();
 
 create function ${CACHE_SCHEMA}.tell_job() returns trigger language plpgsql as $$
 begin
