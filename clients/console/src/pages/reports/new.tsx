@@ -8,6 +8,7 @@ import {
 } from '../../../../../engine/model/report/format-types.ts';
 import { faultsOf } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
+import { useFaultFocus } from '../../components/fault-focus.ts';
 import { faultsAt, faultsElsewhere } from '../../components/faults.ts';
 import { Select, TextField } from '../../components/field.tsx';
 import { wordsOf } from '../../components/notices.tsx';
@@ -34,6 +35,7 @@ export function NewReport({ service, queryId }: Props) {
   const [isBusy, setBusy] = useState(false);
   const problem = useRef<HTMLDivElement>(null);
   const faults = faultsOf(error);
+  useFaultFocus(error, problem);
   const request = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     setBusy(true);
@@ -51,7 +53,6 @@ export function NewReport({ service, queryId }: Props) {
     } catch (thrown) {
       setError(thrown);
       setBusy(false);
-      requestAnimationFrame(() => (firstFault() ?? problem.current)?.focus());
     }
   };
   const shown = [
@@ -133,6 +134,3 @@ export function NewReport({ service, queryId }: Props) {
     </>
   );
 }
-
-const firstFault = (): HTMLElement | undefined =>
-  document.querySelector<HTMLElement>('.form [aria-invalid="true"]:not(fieldset)') ?? undefined;

@@ -9,6 +9,7 @@ import { randomKey } from '../../api/random-key.ts';
 import { faultsOf, installer, session } from '../../api/session.ts';
 import { useStore } from '../../api/store.ts';
 import { Button } from '../../components/button.tsx';
+import { useFaultFocus } from '../../components/fault-focus.ts';
 import { type Faults, faultsAt } from '../../components/faults.ts';
 import { Select, TextField } from '../../components/field.tsx';
 import { Empty, Loading, ProblemView, Refusal, wordsOf } from '../../components/notices.tsx';
@@ -88,6 +89,9 @@ function UploadForm({ plugins, targets, archives }: Offered) {
   const files = useStore(transfers).filter(({ state }) => state !== 'found');
   const key = useRef(randomKey());
   const head = useRef<HTMLDivElement>(null);
+  // Each refusal is a new object: edits change the faults, but must not move the focus.
+  const [refusal, setRefusal] = useState<object>();
+  useFaultFocus(refusal, head);
   const types = typesOf(plugins);
   const type = types.get(values.type ?? '');
   const isByUrl = values.source === 'url';
@@ -108,7 +112,7 @@ function UploadForm({ plugins, targets, archives }: Offered) {
     setFaults(found);
     setFailure(error);
     setStep('editing');
-    requestAnimationFrame(() => (firstFault() ?? head.current)?.focus());
+    setRefusal({});
   };
   const create = async (): Promise<void> => {
     setStep('creating');
@@ -250,9 +254,6 @@ function sentShare(files: readonly Transfer[]): number {
       ),
   );
 }
-
-const firstFault = (): HTMLElement | undefined =>
-  document.querySelector<HTMLElement>('.form [aria-invalid="true"]:not(fieldset)') ?? undefined;
 
 interface RefusedProps {
   readonly at: RefObject<HTMLDivElement>;
