@@ -39,7 +39,7 @@ begin
     'othersWait', (select count(*) from ${CACHE_SCHEMA}.job j
       where j.lane = 'import' and j.state = 'queued' and j.type <> claimed.type))::text)
   from (select j.* from after j join before using (id)
-    where j.lane = 'import' and j.state = 'running' and before.state <> 'running' order by j.id) claimed;
+    where j.lane = 'import' and j.state = 'running' and j.token is distinct from before.token order by j.id) claimed;
   return null;
 end $$;
 create trigger tell_claim after update on ${CACHE_SCHEMA}.job referencing old table as before new table as after
