@@ -223,7 +223,7 @@ t.test('somebody asks for access, gets it for a day, downloads, and has it no mo
   await other.getByRole('button', { name: 'Download leaf-wax.txt' }).first().click();
   await other
     .getByRole('region', { name: 'Notifications' })
-    .getByText(/access|may not|permi/i)
+    .getByText(/^the files of dataset .* are for/)
     .waitFor();
   await open(other, 'Access');
   await other.getByText('Access is over').waitFor();
