@@ -84,7 +84,7 @@ export const COMMAND_BLOCKS = {
   compared: { page: MIGRATING, has: 'longshore reconcile', by: 'test/stack/migrating.test.ts' },
   initialized: { page: CONFIGURE, has: 'config init', by: 'test/stack/config-init.test.ts' },
   initialUpload: { page: CONFIGURE, has: 'longshore upload', by: 'test/stack/config-init.test.ts' },
-  rebuild: { page: UPGRADING, has: 'drop schema', by: 'test/binary/upgrading.test.ts' },
+  rebuild: { page: UPGRADING, has: "cascade'\nlongshore migrate", by: 'test/binary/upgrading.test.ts' },
 } as const satisfies Record<string, CommandBlock>;
 
 /** The block as it stands on its page. */
