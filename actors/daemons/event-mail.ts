@@ -76,8 +76,10 @@ const dueEvents: Claim = async ({ outbox }, now, until, signal) => {
   const due = await outbox.claim(now, until, signal);
   if (!due) return undefined;
   const { user, events, total, upTo, attempts } = due;
+  // With a time: after a restore, other events have the same ids (event-deliveries.ts).
+  const key = `events-${user}-${upTo}-${(events[0]?.at ?? 0).toString(36)}`;
   return {
-    ...{ user, attempts, key: `events-${user}-${upTo}`, words: eventMailWords(events, total) },
+    ...{ user, attempts, key, words: eventMailWords(events, total) },
     about: { user, events: total },
     done: (...args) => outbox.done(due, ...args),
     postpone: (...args) => outbox.postpone(user, ...args),

@@ -157,10 +157,13 @@ const UNAVAILABLE: readonly number[] = [502, 503, 504];
 /** The server responded with an error. The message is the server's, complete. */
 export class ApiError extends Failure {
   readonly status: number;
+  /** How long to wait before the next attempt; undefined if the server does not say it. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, retryAfterMs?: number) {
     const unreachable = UNAVAILABLE.includes(status);
     super(unreachable ? 'transient' : 'rejected', message, { unreachable });
     this.status = status;
+    this.retryAfterMs = retryAfterMs;
   }
 }

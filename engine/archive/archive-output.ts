@@ -79,7 +79,7 @@ export class ArchiveOutput {
 
   async discard(): Promise<void> {
     await this.#handle.close().catch(() => {});
-    await rm(this.#file, { force: true });
+    await rm(this.#file, { force: true }).catch(() => {});
   }
 
   async #flush(): Promise<void> {

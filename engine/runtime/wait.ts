@@ -45,12 +45,18 @@ export class Notifier {
     this.#wake?.();
   }
 
-  /** Notifies when any of these signals aborts. */
-  notifyOn(...signals: readonly AbortSignal[]): void {
+  /** Notifies when any of these signals aborts. Of a signal that lives longer, dispose of the result when the work is over. */
+  notifyOn(...signals: readonly AbortSignal[]): Disposable {
+    const wake = (): void => this.notify();
     for (const signal of signals) {
       if (signal.aborted) this.notify();
-      else signal.addEventListener('abort', () => this.notify(), { once: true });
+      else signal.addEventListener('abort', wake, { once: true });
     }
+    return {
+      [Symbol.dispose]: () => {
+        for (const signal of signals) signal.removeEventListener('abort', wake);
+      },
+    };
   }
 
   /** Waits for a notification, at most `ms` (Infinity: no limit). One waiter at a time. */

@@ -39,6 +39,8 @@ const suite =
 for (const name of ['sample', 'seed'] as const)
   if (values[name] !== undefined && !/^[1-9][0-9]{0,9}$/.test(values[name]))
     usage(`--${name} must be a whole number from 1, not '${values[name]}'`);
+// Before anything is started: what is wrong with the command line ends the process at once.
+const files = positionals.length > 0 ? named(positionals) : filesOf(suite);
 process.exitCode = await main();
 
 async function main(): Promise<number> {
@@ -58,7 +60,7 @@ async function main(): Promise<number> {
       ...(values.sample !== undefined && { LONGSHORE_TEST_SAMPLE: values.sample, LONGSHORE_TEST_SEED: values.seed }),
     };
     const order = { jobs: suite.jobs, timeoutSeconds: suite.timeoutSeconds, env };
-    const first = await tapRun(positionals.length > 0 ? named(positionals) : filesOf(suite), order);
+    const first = await tapRun(files, order);
     return await report(await secondChance(first, (file) => tapRun([file], { ...order, jobs: 1 })));
   } finally {
     await rm(dir, { recursive: true, force: true });

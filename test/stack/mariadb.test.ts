@@ -1,6 +1,7 @@
 // Connections and migrations on a real MariaDB.
 
 import { readFile } from 'node:fs/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { MariaDb, type MariaDbOptions, withMariaDb } from '../../engine/adapters/mariadb/mariadb.ts';
 import { mariaDbMigrationState, migrateMariaDb } from '../../engine/adapters/mariadb/mariadb-migrations.ts';
@@ -183,6 +184,56 @@ t.test('a server that is away, hangs or comes back', async (t) => {
   await db.probe(never);
 });
 
+t.test(
+  'a server that says nothing for too long is given up, and the next statement gets another connection',
+  async (t) => {
+    const { db: own, options } = await openMariaDb(t, server);
+    await own.query('create table s (n int primary key)');
+    const clock = new VirtualClock();
+    const db = await poolOn(t, { ...options, poolSize: 1 }, clock);
+    const known = 'select n from s';
+    const add = 'insert into s values (1)';
+    const uses: Readonly<Record<string, (hang: () => void) => Promise<unknown>>> = {
+      'a statement that the connection knows': async (hang) => {
+        await db.query(known);
+        hang();
+        await db.query(known);
+      },
+      'a new statement': async (hang) => {
+        hang();
+        await db.query('select n + 1 from s');
+      },
+      'a statement of a transaction': (hang) =>
+        db.transaction(async (sql) => {
+          hang();
+          await sql.query(add);
+        }, never),
+      'a commit': (hang) =>
+        db.transaction(async (sql) => {
+          await sql.query(add);
+          hang();
+        }, never),
+    };
+    for (const [name, use] of Object.entries(uses)) {
+      const hung = Promise.withResolvers<void>();
+      const given = t.rejects(
+        use(() => {
+          server.pause();
+          hung.resolve();
+        }),
+        { ...AWAY, message: /no answer within 65000 ms$/ },
+        name,
+      );
+      await hung.promise;
+      while (clock.pending === 0) await immediate();
+      await clock.advance(65_000);
+      await given;
+      server.continue();
+      t.equal((await db.query('select 1 as one'))[0]?.one, 1);
+    }
+  },
+);
+
 t.test('a connection is encrypted, and the certificate verified', async (t) => {
   const { options } = await openMariaDb(t, server);
   const cipher = async (more: Partial<MariaDbOptions>) => {
@@ -235,6 +286,13 @@ t.test('migrations are applied once, in order, by one of several processes', asy
     kind: 'rejected',
     message: `schema ${schema} has migration 2; this program knows 1`,
   });
+});
+
+t.test('a migration may take any time, also of a large table', async (t) => {
+  const { db, options } = await openMariaDb(t, server);
+  const sql = 'create table if not exists limits as select @@session.max_statement_time as statement;\n';
+  await migrateMariaDb(options, [{ number: 1, name: 'limits', sql }], () => undefined, never);
+  t.equal(Number((await db.query('select statement from limits'))[0]?.statement), 0);
 });
 
 t.test('a migration that failed in the middle is applied again from its beginning', async (t) => {

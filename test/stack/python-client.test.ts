@@ -44,6 +44,23 @@ t.test('uploads, waits, lists, downloads, deletes, and says what was refused', a
   });
 });
 
+t.test('waits as long as a service asks for, and over what passes', async (t) => {
+  const script = join(import.meta.dirname, 'clients', 'python-waits.py');
+  const file = join(t.testdir({ 'genes.txt': 'PF3D7_0100100' }), 'genes.txt');
+  const { stdout } = await run(PYTHON_CLIENT.python, [script, file], { env });
+  t.strictSame(JSON.parse(stdout), {
+    // The first look, the stream, and a look at each of its four parts.
+    waited: ['d', 6],
+    gone: 410,
+    failed: 'dataset d failed: ',
+    streamed: ['installed', [7, 2]],
+    uploaded: ['d', [1, 5, 40]],
+    conflict: [409, 1],
+    hour: [429, 1],
+    sent: ['1', ['POST', 'POST', 'PATCH', 'HEAD', 'PATCH'], 1, false],
+  });
+});
+
 t.test('mypy finds nothing, in strict mode', async (t) => {
   const { stdout } = await run(PYTHON_CLIENT.program('mypy'), ['--cache-dir', join(t.testdir(), 'cache'), 'src'], {
     cwd: CLIENT,

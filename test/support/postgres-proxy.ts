@@ -1,7 +1,8 @@
 // A way to a PostgreSQL server that numbers the statements that go through it, and cuts the line at one of them:
 //   before     the statement does not reach the server
 //   after      the server has done it, its answer is lost
-// Either the one connection is cut, or all of them for good, as when the process behind them is killed.
+// Either the one connection is cut, or all of them for good, as when the process behind them is killed. Or the connection stays,
+// and nothing goes through it any more, as when the server's machine has lost its power.
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
@@ -10,7 +11,7 @@ export interface Cut {
   /** Number of the statement, from 1, counted from when the cut is set. */
   readonly at: number;
   readonly when: 'before' | 'after';
-  readonly ends: 'connection' | 'process';
+  readonly ends: 'connection' | 'process' | 'answers';
 }
 
 export interface PostgresProxy {
@@ -92,7 +93,11 @@ class NumberingProxy implements PostgresProxy {
     const cut = this.#cut;
     if (!cut || this.struck || this.statements.length !== cut.at) return 'forward';
     this.struck = true;
-    const end = (): void => (cut.ends === 'process' ? this.#end() : link.end());
+    const end = (): void => {
+      if (cut.ends === 'answers') link.isSilent = true;
+      else if (cut.ends === 'process') this.#end();
+      else link.end();
+    };
     if (cut.when === 'after') link.onAnswer = end;
     else end();
     return cut.when === 'after' ? 'forward' : 'drop';
@@ -110,6 +115,8 @@ const READY = 0x5a;
 class Link {
   /** Instead of the next answer, once the server has sent it whole. */
   onAnswer: (() => void) | undefined;
+  /** What arrives from now on goes no further. */
+  isSilent = false;
   readonly #client: Socket;
   readonly #server: Socket;
   readonly #pass: (text: string, link: Link) => 'forward' | 'drop';
@@ -140,6 +147,7 @@ class Link {
   }
 
   #ask(message: Buffer): boolean {
+    if (this.isSilent) return false;
     const text = this.#statement(message);
     if (text !== undefined && this.#pass(text, this) === 'drop') return false;
     this.#server.write(message);
@@ -163,6 +171,7 @@ class Link {
   }
 
   #answer(message: Buffer): boolean {
+    if (this.isSilent) return false;
     if (!this.onAnswer) {
       this.#client.write(message);
       return true;

@@ -3,6 +3,7 @@
 import { fetch, type Response } from 'undici';
 import { parseJson } from '../../../engine/model/json.ts';
 import { Failure, messageOf } from '../../../engine/runtime/failure.ts';
+import { systemClock } from '../../../engine/runtime/time.ts';
 import { ApiError } from '../command.ts';
 
 export interface ApiCall {
@@ -28,8 +29,17 @@ export async function callApi({ server, path, ...init }: ApiCall, signal: AbortS
     const cause = (error as { cause?: unknown }).cause ?? error;
     throw new Failure('transient', `${server}: ${messageOf(cause)}`, { cause: error, unreachable: true });
   }
-  if (!response.ok) throw new ApiError(response.status, describe(response.status, await bodyOf(response)));
-  return response;
+  if (response.ok) return response;
+  const { status } = response;
+  throw new ApiError(status, describe(status, await bodyOf(response)), retryAfterMs(response));
+}
+
+/** Proxies may say a time instead of seconds. */
+function retryAfterMs({ headers }: Response): number | undefined {
+  const given = headers.get('retry-after');
+  if (given === null) return undefined;
+  const ms = /^\d+$/.test(given) ? Number(given) * 1_000 : Date.parse(given) - systemClock.now();
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
 const isTimeout = (reason: unknown): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';

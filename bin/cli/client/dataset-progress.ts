@@ -2,6 +2,7 @@
 
 import { Failure, messageOf } from '../../../engine/runtime/failure.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';
+import { ApiError } from '../command.ts';
 import type { DatasetStatus, InstallerClient } from './installer-client.ts';
 
 export type Ending = 'installed' | 'rejected' | 'invalid' | 'failed';
@@ -89,10 +90,11 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 /** Longer than a restart of the server takes. */
 const PATIENCE_MS = 30_000;
+const TOO_MANY = 429;
 
 /**
  * Polls (every 50 ms to 1 s) and reports every change. Resolves with the ending. Rejects when the server returns an error, never
- * responded, or was unavailable for 30 s: it did not respond, or answered 502, 503 or 504.
+ * responded, or was unavailable for 30 s: it did not respond, or answered 429, 502, 503 or 504.
  */
 export async function watchDataset(
   client: Pick<InstallerClient, 'show'>,
@@ -104,6 +106,7 @@ export async function watchDataset(
   let said = '';
   let answered: number | undefined;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.3, LONGEST_PAUSE_MS)) {
+    let askedMs = 0;
     try {
       const { status, installTargets } = await client.show(dataset, signal);
       answered = clock.now();
@@ -113,11 +116,17 @@ export async function watchDataset(
       said = now;
       if (progress.ending) return progress.ending;
     } catch (error) {
-      const mayReturn = error instanceof Failure && error.unreachable && !signal.aborted;
+      const isAway = error instanceof Failure && error.unreachable;
+      // The caller has asked too often, maybe not with this command.
+      const isEarly = error instanceof ApiError && error.status === TOO_MANY;
+      const mayReturn = (isAway || isEarly) && !signal.aborted;
       if (!mayReturn || answered === undefined || clock.now() - answered > PATIENCE_MS) throw error;
-      if (said !== '') watcher.away(messageOf(error));
-      said = '';
+      if (isAway) {
+        if (said !== '') watcher.away(messageOf(error));
+        said = '';
+      }
+      askedMs = (isEarly && error.retryAfterMs) || 0;
     }
-    await clock.sleep(pause, signal);
+    await clock.sleep(Math.max(pause, askedMs), signal);
   }
 }

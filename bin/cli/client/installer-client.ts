@@ -146,7 +146,7 @@ export class InstallerClient {
       await rename(partial, file);
       return verified;
     } catch (error) {
-      await rm(partial, { force: true });
+      await rm(partial, { force: true }).catch(() => undefined);
       throw error;
     }
   }

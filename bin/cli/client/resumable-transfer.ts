@@ -18,7 +18,7 @@ import type { Clock } from '../../../engine/runtime/time.ts';
 import { ApiError } from '../command.ts';
 import { type ApiCall, withDeadline } from './api-call.ts';
 import { digestOfFile } from './content-digests.ts';
-import { ATTEMPTS, isPassing, repeating } from './repeating.ts';
+import { ATTEMPTS, delayAfter, isPassing, repeating } from './repeating.ts';
 
 /** Files that have more bytes than this, all together, are sent this way. */
 export const RESUMABLE_FROM_BYTES = 64 * 1024 * 1024;
@@ -138,8 +138,9 @@ export class ResumableTransfer {
         sent(sending.size - counted);
         return id;
       } catch (error) {
-        if (signal.aborted || !isPassing(error) || backoff.failures + 1 >= ATTEMPTS) throw error;
-        await clock.sleep(backoff.failed(), signal);
+        const mayPass = isPassing(error) || isBehind(error);
+        if (signal.aborted || !mayPass || backoff.failures + 1 >= ATTEMPTS) throw error;
+        await clock.sleep(delayAfter(error, backoff), signal);
       }
     }
   }
@@ -208,6 +209,9 @@ export class ResumableTransfer {
     }
   }
 }
+
+/** The server has other bytes than we thought; the next attempt asks for them. */
+const isBehind = (error: unknown): boolean => error instanceof ApiError && error.status === 409;
 
 async function demandSize(file: string, size: number): Promise<void> {
   if ((await stat(file)).size !== size) throw new Failure('rejected', `${file} has changed while it was sent`);

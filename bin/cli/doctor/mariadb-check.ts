@@ -1,13 +1,7 @@
 // Checks a MariaDB database of an install target: like database-check.ts.
 
-import {
-  DENIED,
-  FULL,
-  type MariaDbOptions,
-  NO_DATABASE,
-  serverError,
-  withMariaDb,
-} from '../../../engine/adapters/mariadb/mariadb.ts';
+import { type MariaDbOptions, withMariaDb } from '../../../engine/adapters/mariadb/mariadb.ts';
+import { DENIED, FULL, NO_DATABASE, serverError } from '../../../engine/adapters/mariadb/mariadb-failure.ts';
 import { mariaDbMigrationState } from '../../../engine/adapters/mariadb/mariadb-migrations.ts';
 import type { Sql } from '../../../engine/adapters/postgres/postgres.ts';
 import type { Clock } from '../../../engine/runtime/time.ts';

@@ -30,14 +30,28 @@ export class LongshoreError extends Error {
   readonly problem: Problem | undefined;
   /** For the administrators of the service, who find it in the log. */
   readonly requestId: string | undefined;
+  /** How long to wait before trying again; absent when the answer does not say it. */
+  readonly retryAfterMs: number | undefined;
 
   constructor(response: Response, problem: Problem | undefined) {
     super(problem?.message ?? problem?.status ?? `${response.status} ${response.statusText}`.trim());
     this.code = response.status;
     this.problem = problem;
     this.requestId = response.headers.get('x-request-id') ?? undefined;
+    this.retryAfterMs = millisecondsIn(response.headers.get('retry-after'));
   }
 }
+
+/** Of a Retry-After. Proxies may say a time instead of seconds. */
+function millisecondsIn(field: string | null): number | undefined {
+  if (field === null) return undefined;
+  const ms = /^\d+$/.test(field) ? Number(field) * 1_000 : Date.parse(field) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+}
+
+/** The service has refused, and would refuse the same again. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof LongshoreError && error.code < 500 && error.code !== 429;
 
 /** Typed calls of the installer. A call throws {@link LongshoreError} for an answer of 400 or above. */
 export const installerClient = (options: ClientOptions): Client<InstallerPaths> => client<InstallerPaths>(options);
@@ -229,23 +243,30 @@ export async function untilInstalled(
   datasetId: string,
   signal?: AbortSignal,
 ): Promise<DatasetDetails> {
-  const installed = async (): Promise<DatasetDetails | undefined> => {
+  const read = async (): Promise<DatasetDetails> => {
     const { data } = await installer.GET('/datasets/{id}', {
       params: { path: { id: datasetId } },
       ...(signal ? { signal } : {}),
     });
-    const details = data as DatasetDetails;
-    const outcome = outcomeOf(details.status);
-    if (outcome === 'installed') return details;
-    if (outcome === 'pending') return undefined;
-    throw new Error(`dataset ${datasetId} ${outcome}: ${messagesOf(details.status).join('; ')}`);
+    return data as DatasetDetails;
   };
-  const first = await installed();
-  if (first) return first;
+  const isInstalled = ({ status }: DatasetDetails): boolean => {
+    const outcome = outcomeOf(status);
+    if (outcome === 'installed' || outcome === 'pending') return outcome === 'installed';
+    throw new Error(`dataset ${datasetId} ${outcome}: ${messagesOf(status).join('; ')}`);
+  };
+  const first = await read();
+  if (isInstalled(first)) return first;
   // Also at each comment of the stream: the status decides, whatever was told.
   for await (const { event } of follow(installer, { datasetId, ...(signal ? { signal } : {}) })) {
-    const details = event === 'accepted' ? undefined : await installed();
-    if (details) return details;
+    if (event === 'accepted') continue;
+    // If it cannot be read now, the next part of the stream comes within seconds.
+    const details = await read().catch((error: unknown) => {
+      signal?.throwIfAborted();
+      if (isRefusal(error)) throw error;
+      return undefined;
+    });
+    if (details && isInstalled(details)) return details;
   }
   throw new Error('not reached: a stream is followed until it is refused');
 }
@@ -296,6 +317,7 @@ async function* follow(
 ): AsyncGenerator<Frame, void> {
   let last = after;
   for (let retryMs = RETRY_MS; ; ) {
+    let askedMs = 0;
     try {
       for await (const frame of framesOf(await openStream(installer, datasetId, last, signal))) {
         last = frame.id === undefined ? last : Number(frame.id);
@@ -304,9 +326,10 @@ async function* follow(
       }
     } catch (error) {
       signal?.throwIfAborted();
-      if (error instanceof LongshoreError && error.code < 500 && error.code !== 429) throw error;
+      if (isRefusal(error)) throw error;
+      askedMs = (error instanceof LongshoreError && error.retryAfterMs) || 0;
     }
-    await delay(retryMs, signal);
+    await delay(Math.max(retryMs, askedMs), signal);
   }
 }
 

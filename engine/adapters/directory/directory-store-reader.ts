@@ -53,7 +53,7 @@ export class DirectoryReader implements ObjectReader {
       };
       return { info: toInfo(key, stats), body, direct };
     } catch (error) {
-      await handle?.close();
+      await handle?.close().catch(() => undefined);
       throw storeFault(error, `reading ${key}`);
     }
   }

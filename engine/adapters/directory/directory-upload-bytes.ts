@@ -40,7 +40,7 @@ export class DirectoryUploadBytes implements UploadBytes {
         if (isNew) for (const folder of [this.#folder, join(this.#folder, '..')]) await syncFolder(folder);
         return new FileWriter(handle, upload.offset);
       } catch (error) {
-        await handle.close();
+        await handle.close().catch(() => undefined);
         throw error;
       }
     } catch (error) {
@@ -57,7 +57,8 @@ export class DirectoryUploadBytes implements UploadBytes {
       await link(this.#file(id), second);
       await this.#store.put(key, { file: second }, { size: length, durable: false, handedOver: true }, signal);
     } catch (error) {
-      await rm(second, { force: true });
+      // What stays is removed by the next attempt, or with the upload.
+      await rm(second, { force: true }).catch(() => undefined);
       throw storeFault(error, `resumable upload ${id}`);
     }
   }

@@ -42,6 +42,8 @@ async function migrateLocked(
 ): Promise<readonly number[]> {
   const [lock] = await sql.query<{ held: number }>('select get_lock(?, ?) as held', [LOCK, LOCK_SECONDS]);
   if (lock?.held !== 1) throw transient(`another process has been migrating schemas for ${LOCK_SECONDS} s`);
+  // A change of a large table takes as long as it takes.
+  await sql.query('set session max_statement_time = 0');
   if (!(await exists(sql, schema, 'schemata'))) await sql.query(`create database ${quoteName(schema)}`);
   await sql.query(`use ${quoteName(schema)}`);
   await sql.query(`create table if not exists migration (number int primary key, name text not null,

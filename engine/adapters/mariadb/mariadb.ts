@@ -12,20 +12,23 @@ import {
   type PoolConnection,
   type PoolOptions,
 } from 'mysql2/promise';
-import { Failure, messageOf, transient } from '../../runtime/failure.ts';
+import { Failure, transient } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { type Clock, deadline } from '../../runtime/time.ts';
 import { unlessAborted } from '../../runtime/wait.ts';
 import { type PostgresOptions, quoteIdentifier, type Sql } from '../postgres/postgres.ts';
 import { ProbeConnection, type ProbeLine } from '../postgres/probe-connection.ts';
+import { isDeadlock, isFull, mariaDbFailure, serverError } from './mariadb-failure.ts';
 
 /** `database` is the one to connect to, `schema` the one with the tables. Statements name the latter. */
 export type MariaDbOptions = PostgresOptions;
 
 const CONNECT_MS = 10_000;
 const STATEMENT_MS = 60_000;
-/** For the server to tell us that it ended a statement. After that, the connection counts as lost. */
-const ANSWER_MS = 5_000;
+/** For the answer to a statement, which the server ends before. After that, the connection counts as lost. */
+const ANSWER_MS = STATEMENT_MS + 5_000;
+/** Finds out within 20 s that the server's machine is gone. */
+const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 10_000 } as const;
 /** Of each connection. All connections together share max_prepared_stmt_count of the server, 16,382 by default. */
 const PREPARED = 64;
 /** How often a transaction runs that the server chose to end because of a deadlock. */
@@ -66,7 +69,7 @@ export class MariaDb implements Sql, AsyncDisposable {
     text: string,
     values: readonly unknown[] = [],
   ): Promise<Row[]> {
-    return this.#withConnection(async (connection) => execute<Row>(connection, text, values));
+    return this.#withConnection((connection) => this.#inTime(connection, execute<Row>(connection, text, values)));
   }
 
   /**
@@ -77,7 +80,7 @@ export class MariaDb implements Sql, AsyncDisposable {
     for (let attempt = 1; ; attempt++) {
       signal.throwIfAborted();
       try {
-        return await this.#withConnection((connection) => transact(connection, work, signal));
+        return await this.#withConnection((connection) => this.#transact(connection, work, signal));
       } catch (error) {
         if (!isDeadlock(error) || attempt === ATTEMPTS) throw error;
         this.#log.debug({ err: error }, 'a transaction is repeated after a deadlock');
@@ -98,6 +101,39 @@ export class MariaDb implements Sql, AsyncDisposable {
     this.#probe[Symbol.dispose]();
     this.#ended ??= this.#pool.end();
     return this.#ended;
+  }
+
+  async #transact<Result>(
+    connection: Connection,
+    work: (sql: Sql) => Promise<Result>,
+    signal: AbortSignal,
+  ): Promise<Result> {
+    const say = (text: string): Promise<unknown> => this.#inTime(connection, connection.query(text));
+    await say('start transaction');
+    try {
+      const result = await work({
+        query: (text, values = []) => this.#inTime(connection, execute(connection, text, values)),
+      });
+      signal.throwIfAborted();
+      await say('commit');
+      return result;
+    } catch (error) {
+      // A connection that is lost is rolled back by the server.
+      await say('rollback').catch(() => connection.destroy());
+      throw error;
+    }
+  }
+
+  /** The driver has no time limit for most of what it waits for. */
+  async #inTime<Answer>(connection: Connection, answer: Promise<Answer>): Promise<Answer> {
+    const late = (): Error => transient(`${this.#where}: no answer within ${ANSWER_MS} ms`, BUSY);
+    using limit = deadline(this.#clock, ANSWER_MS, undefined, late);
+    try {
+      return await unlessAborted(answer, limit.signal);
+    } catch (error) {
+      if (limit.signal.aborted) connection.destroy();
+      throw error;
+    }
   }
 
   async #withConnection<Result>(work: (connection: PoolConnection) => Promise<Result>): Promise<Result> {
@@ -136,24 +172,6 @@ export class MariaDb implements Sql, AsyncDisposable {
 
 const BUSY = { lack: 'database', unreachable: true } as const;
 
-async function transact<Result>(
-  connection: Connection,
-  work: (sql: Sql) => Promise<Result>,
-  signal: AbortSignal,
-): Promise<Result> {
-  await connection.query('start transaction');
-  try {
-    const result = await work({ query: (text, values = []) => execute(connection, text, values) });
-    signal.throwIfAborted();
-    await connection.query('commit');
-    return result;
-  } catch (error) {
-    // A connection that is lost is rolled back by the server.
-    await connection.query('rollback').catch(() => connection.destroy());
-    throw error;
-  }
-}
-
 /** As a prepared statement: the server, not the driver, puts values in their places. */
 async function execute<Row extends object>(
   connection: Connection,
@@ -162,11 +180,11 @@ async function execute<Row extends object>(
 ): Promise<Row[]> {
   // Undefined is null, as in PostgreSQL.
   const given = values.map((value) => (value ?? null) as ExecuteValues);
-  const [rows] = await connection.execute({ sql: text, timeout: STATEMENT_MS + ANSWER_MS }, given);
+  const [rows] = await connection.execute(text, given);
   return Array.isArray(rows) ? (rows as Row[]) : [];
 }
 
-const socketTo = ({ host, port }: MariaDbOptions): Socket => connect({ host, port, noDelay: true, keepAlive: true });
+const socketTo = ({ host, port }: MariaDbOptions): Socket => connect({ host, port, noDelay: true, ...KEEP_ALIVE });
 
 function connectionOptions(options: MariaDbOptions): ConnectionOptions {
   const { host, port, user, password, database, applicationName, tls } = options;
@@ -203,44 +221,6 @@ const placeOf = ({ host, port, database }: MariaDbOptions): string => `database 
 
 /** Quotes an identifier from the configuration: the same names as in PostgreSQL. */
 export const quoteName = (name: string): string => `\`${quoteIdentifier(name).slice(1, -1)}\``;
-
-// Errors: those of the server have a number.
-
-/** Number of an error that the server reported; undefined for anything else. */
-export function serverError(error: unknown): number | undefined {
-  const { errno } = ((error instanceof Failure ? error.cause : error) ?? {}) as { readonly errno?: unknown };
-  // Those of the system are negative.
-  return typeof errno === 'number' && errno > 0 ? errno : undefined;
-}
-
-/** Wrong password, unknown user or database: the operator can fix them while we run. */
-export const DENIED: ReadonlySet<number> = new Set([1044, 1045, 1698, 4151]);
-export const NO_DATABASE = 1049;
-/** Too many connections: of the server, or of the user. */
-export const FULL: ReadonlySet<number> = new Set([1040, 1203, 1226]);
-const DEADLOCK: ReadonlySet<number> = new Set([1020, 1213]);
-/** The host is blocked or unknown, the server shuts down, the connection was killed. */
-const AWAY: ReadonlySet<number> = new Set([1053, 1129, 1130, 1152, 1158, 1159, 1160, 1161, 1184, 1927]);
-/** Disk or memory full, lock not granted in time, statement ended or too long, read-only, no member of a cluster now. */
-const PASSING: ReadonlySet<number> = new Set([
-  ...[1021, 1037, 1038, 1041, 1047, 1114, 1135, 1205, 1290, 1317, 1461, 1792, 1836, 1969],
-]);
-
-const isDeadlock = (error: unknown): boolean => DEADLOCK.has(serverError(error) ?? 0);
-const isFull = (error: unknown): boolean => FULL.has(serverError(error) ?? 0);
-
-/** Like `postgresFailure`. */
-export function mariaDbFailure(error: unknown, where: string): unknown {
-  if (error instanceof Failure || (error instanceof Error && error.name === 'AbortError')) return error;
-  const number = serverError(error);
-  const text = `${where}: ${messageOf(error)}`;
-  // An error of our own, before anything was sent.
-  if (error instanceof TypeError) return new Failure('defect', text, { cause: error });
-  const away = number === undefined || number === NO_DATABASE || DENIED.has(number) || AWAY.has(number);
-  if (away || FULL.has(number) || DEADLOCK.has(number) || PASSING.has(number))
-    return new Failure('transient', text, { cause: error, lack: 'database', unreachable: away });
-  return new Failure('defect', text, { cause: error });
-}
 
 // A connection for a single piece of work: like `withConnection` of PostgreSQL.
 

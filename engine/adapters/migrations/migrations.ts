@@ -53,7 +53,7 @@ export async function migrateWithProgress(
   const quoted = quoteIdentifier(schema);
   const sums = checksums(migrations);
   const applied: number[] = [];
-  await db.transaction(async (sql) => {
+  const begin = async (sql: Sql): Promise<void> => {
     await sql.query('select pg_advisory_xact_lock($1)', [LOCK]);
     await sql.query(`create schema if not exists ${quoted}`);
     const [mark] = await sql.query<{ there: boolean }>('select to_regclass($1) is not null as there', [
@@ -65,9 +65,12 @@ export async function migrateWithProgress(
       );
     await sql.query(`create table if not exists ${quoted}.migration (
       number integer primary key, name text not null, checksum text not null, applied timestamptz not null default now())`);
-  }, signal);
+  };
+  // A migration of a large schema takes as long as it takes, and so does the wait for another process that applies one.
+  const long = { isLong: true };
+  await db.transaction(begin, signal, long);
   for (const [before, migration] of migrations.entries()) {
-    await db.transaction(async (sql) => {
+    const apply = async (sql: Sql): Promise<void> => {
       await sql.query('select pg_advisory_xact_lock($1)', [LOCK]);
       const [known] = await sql.query<{ checksum: string }>(
         `select checksum from ${quoted}.migration where number = $1`,
@@ -85,7 +88,8 @@ export async function migrateWithProgress(
         sums.get(migration.number),
       ]);
       applied.push(migration.number);
-    }, signal);
+    };
+    await db.transaction(apply, signal, long);
     tell(before + 1);
   }
   const [newest] = await db.query<{ number: number | null }>(`select max(number) as number from ${quoted}.migration`);

@@ -264,7 +264,7 @@ export class PluginHttp implements PluginClient, AsyncDisposable {
       if (bytes === 0) throw defect(`${where}: the reply is empty`);
       return { kind: 'success', replyFile: file };
     } catch (error) {
-      await rm(file, { force: true });
+      await rm(file, { force: true }).catch(() => undefined);
       throw error;
     }
   }

@@ -27,7 +27,7 @@ export class ExportedSnapshot implements AsyncDisposable {
   /** The signal ends the session. */
   static async open(options: PostgresOptions, signal: AbortSignal): Promise<ExportedSnapshot> {
     signal.throwIfAborted();
-    const client = new pg.Client({ ...connectionConfig(options), keepAlive: true });
+    const client = new pg.Client(connectionConfig(options));
     const where = `database ${options.database} at ${options.host}:${options.port}`;
     client.on('error', () => undefined); // told by whoever uses the snapshot next
     const abort = (): void => void client.end().catch(() => undefined);

@@ -5,7 +5,7 @@
 //   gathered --the group before it is over--> under way --committed--> each has its rows
 //     refused          one failed, so the server undid all: it is repeated alone and fails alone; the others go with the next group
 //     not connected    nothing was sent: each is repeated alone, on a connection of the pool
-//     connection lost  each fails, because the group may have been committed
+//     connection lost  each fails, because the group may have been committed; so does a server that says nothing for too long
 //
 // A group is one round trip. Each statement sees what was committed before it, as it would alone. Locks are held while the
 // server executes the group, never while it waits for us. A group that would wait longer than LOCK_MS for a lock is refused. So

@@ -45,6 +45,8 @@ export class GroupQuery implements DriverQuery {
    * error after which nobody knows whether the group was committed.
    */
   readonly committed: Promise<void>;
+  /** Set by the driver, which waits for an answer no longer than its `query_timeout`; called when the group is over. */
+  callback: ((error?: Error) => void) | undefined;
   readonly #queries: readonly DriverQuery[];
   readonly #settle: { readonly resolve: () => void; readonly reject: (error: unknown) => void };
   /** The member whose answer comes next. */
@@ -115,11 +117,13 @@ export class GroupQuery implements DriverQuery {
     const state = sqlState(error);
     const isRefused = state !== undefined && !CONNECTION_ENDS.test(state);
     this.#settle.reject(isRefused ? new GroupRefused(this.#at, error) : error);
+    this.callback?.(error);
   }
 
   handleReadyForQuery(connection: pg.Connection): void {
     for (const query of this.#queries) query.handleReadyForQuery(connection);
     this.#settle.resolve();
+    this.callback?.();
   }
 
   get #current(): DriverQuery {

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { Failure, messageOf } from '../../runtime/failure.ts';
 import type { Logger } from '../../runtime/log.ts';
 import { GroupCommit, LOCK_MS } from './group-commit.ts';
+import { HeldConnection } from './held-connection.ts';
 import { ProbeConnection, postgresLine } from './probe-connection.ts';
 
 export interface PostgresOptions {
@@ -18,6 +19,8 @@ export interface PostgresOptions {
   /** Of a pool of several connections, keep one for the statements that are committed in groups; default no. */
   readonly groups?: boolean;
   readonly idleTimeoutMs: number;
+  /** Without an answer to a statement for so long, its connection counts as lost; default 65 s. */
+  readonly answerMs?: number;
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
   readonly tls?: { readonly ca?: string; readonly rejectUnauthorized: boolean };
@@ -35,6 +38,10 @@ export interface Sql {
 
 const CONNECT_MS = 10_000;
 const STATEMENT_MS = 60_000;
+/** For the server to tell us that it ended a statement. */
+const ANSWER_MS = 5_000;
+/** Finds out within 20 s that the server's machine is gone. */
+const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const;
 /** SQLSTATE. */
 const TOO_MANY_CONNECTIONS = '53300';
 
@@ -109,28 +116,31 @@ export class Postgres implements Sql, AsyncDisposable {
     };
   }
 
-  /** Commits when `work` resolves, rolls back when it rejects. The signal is checked before the commit. */
-  async transaction<Result>(work: (sql: Sql) => Promise<Result>, signal: AbortSignal): Promise<Result> {
+  /**
+   * Commits when `work` resolves, rolls back when it rejects. The signal is checked before the commit.
+   * @param isLong its statements may take any time, as those of a migration; the signal ends them
+   */
+  async transaction<Result>(
+    work: (sql: Sql) => Promise<Result>,
+    signal: AbortSignal,
+    { isLong = false } = {},
+  ): Promise<Result> {
     signal.throwIfAborted();
-    const client = await this.#connect();
-    let broken: Error | undefined;
+    using held = await this.#hold(isLong ? signal : undefined);
     const sql: Sql = {
       query: async <Row extends object>(text: string, values: readonly unknown[] = [], name?: string) =>
-        this.#answered(await client.query(statement(text, values, name))).rows as Row[],
+        this.#answered(await held.query(statement(text, values, name))).rows as Row[],
     };
     try {
-      await client.query('begin');
+      await held.query({ text: 'begin' });
+      if (isLong) await held.query({ text: 'set local statement_timeout = 0' });
       const result = await work(sql);
       signal.throwIfAborted();
-      await client.query('commit');
+      await held.query({ text: 'commit' });
       return result;
     } catch (error) {
-      await client.query('rollback').catch((lost: Error) => {
-        broken = lost;
-      });
+      await held.rollback();
       throw this.#failure(error);
-    } finally {
-      client.release(broken);
     }
   }
 
@@ -142,34 +152,26 @@ export class Postgres implements Sql, AsyncDisposable {
     signal: AbortSignal,
   ): AsyncIterable<Row> {
     signal.throwIfAborted();
-    const client = await this.#connect();
-    let broken: Error | undefined;
+    using held = await this.#hold();
     try {
-      await client.query('begin read only');
-      await client.query(`declare rows no scroll cursor for ${text}`, values as unknown[]);
+      await held.query({ text: 'begin read only' });
+      await held.query(statement(`declare rows no scroll cursor for ${text}`, values, undefined));
       for (;;) {
         signal.throwIfAborted();
-        const { rows } = await client.query(`fetch forward ${Math.trunc(batch)} from rows`);
+        const { rows } = await held.query({ text: `fetch forward ${Math.trunc(batch)} from rows` });
         yield* rows as Row[];
         if (rows.length < batch) break;
       }
     } catch (error) {
       throw this.#failure(error);
     } finally {
-      await client.query('rollback').catch((lost: Error) => {
-        broken = lost;
-      });
-      client.release(broken);
+      await held.rollback();
     }
   }
 
-  /** A connection outside of the pool, for LISTEN and session locks; the caller ends it. TCP keep-alive is on. */
+  /** A connection outside of the pool, for LISTEN and session locks; the caller ends it. */
   async dedicated(): Promise<pg.Client> {
-    const client = new pg.Client({
-      ...connectionConfig(this.#options),
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 10_000,
-    });
+    const client = new pg.Client(connectionConfig(this.#options));
     try {
       await client.connect();
       return client;
@@ -198,9 +200,9 @@ export class Postgres implements Sql, AsyncDisposable {
     return this.#ended;
   }
 
-  async #connect(): Promise<pg.PoolClient> {
+  async #hold(until?: AbortSignal): Promise<HeldConnection> {
     try {
-      return await this.#pool.connect();
+      return new HeldConnection(await this.#pool.connect(), until);
     } catch (error) {
       throw this.#failure(error);
     }
@@ -216,6 +218,7 @@ function openPool(options: PostgresOptions, more: pg.PoolConfig, log: Logger): p
     ...connectionConfig(options),
     idleTimeoutMillis: options.idleTimeoutMs,
     statement_timeout: STATEMENT_MS,
+    query_timeout: options.answerMs ?? STATEMENT_MS + ANSWER_MS,
     ...more,
   });
   // An idle connection that breaks is replaced by the pool; the next query reports what matters.
@@ -242,6 +245,7 @@ export function connectionConfig(options: PostgresOptions): pg.ClientConfig {
     application_name: options.applicationName,
     options: `-c search_path=${quoteIdentifier(options.schema)}`,
     connectionTimeoutMillis: CONNECT_MS,
+    ...KEEP_ALIVE,
     types,
     ...(options.tls ? { ssl: { ...options.tls } } : {}),
   };

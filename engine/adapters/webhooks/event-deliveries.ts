@@ -67,5 +67,8 @@ export class EventDeliveries {
   }
 }
 
-/** The same for all subscriptions, so that a receiver of several can tell. */
-const messageId = ({ id }: DatasetEvent): string => `msg_${id}`;
+/**
+ * The same for all subscriptions, so that a receiver of several can tell. With the time: after a restore from a backup, other events
+ * get the ids of those that were lost, and receivers forget no message that they have seen.
+ */
+const messageId = ({ id, at }: DatasetEvent): string => `msg_${id}_${at.toString(36)}`;

@@ -19,6 +19,9 @@ import type { Postgres } from '../postgres/postgres.ts';
 import { storableText } from '../postgres/sql-parameters.ts';
 import { COLUMNS, seenBy, viewerValue, WEBHOOK_CHANNEL, type WebhookRow, webhookOf } from './webhook-row.ts';
 
+/** Creations of one owner take turns: each counts those before it. */
+const LOCK_OWNER = `select pg_advisory_xact_lock(hashtextextended('webhooks of ' || coalesce($1, 'administrators'), 0))`;
+
 const CREATE = `
 insert into webhook as w (id, owner_id, url, kinds, secret, since, created)
 select $1, $2::numeric, $3, $4::text[], $5, $6::bigint, $7::timestamptz
@@ -96,6 +99,7 @@ export class PostgresWebhooks implements Webhooks, WebhookDeliveries {
   ): Promise<Webhook | undefined> {
     const position = await this.#events.newest(signal);
     return this.#db.transaction(async (sql) => {
+      await sql.query(LOCK_OWNER, [owner ?? null]);
       const [row] = await sql.query<WebhookRow>(CREATE, [
         ...[id, owner ?? null, storableText(url), kinds, secret, position, now, most],
       ]);

@@ -77,13 +77,13 @@ export class EventStream {
     this.#cursor = streamed.after;
     this.#told = streamed.after;
     this.#visibleUntil = options.clock.now() + VISIBLE_MS;
-    this.#notifier.notifyOn(streamed.signal, streamed.draining);
   }
 
   /** Sends until the end. Rejects when nothing has been sent yet. */
   async run(): Promise<StreamEnd> {
     const { feed, random } = this.#options;
-    const { response, signal } = this.#streamed;
+    const { response, signal, draining } = this.#streamed;
+    using _signals = this.#notifier.notifyOn(signal, draining);
     using _following = await feed.follow(() => this.#notifier.notify(), signal);
     // From the database, which knows whether the client has missed something.
     const first = await this.#page();

@@ -18,7 +18,7 @@ import httpx
 from .digests import digest_field, sha256_in
 from .errors import DatasetFailed, DatasetRefused, DigestMismatch, LongshoreError
 from .resumable import RESUMABLE_FROM, send_file
-from .retrying import repeated
+from .retrying import may_pass, repeated
 
 if TYPE_CHECKING:
     from . import models
@@ -200,7 +200,14 @@ class Longshore:
             return details
         # Also at each comment of the stream: the status decides, whatever was told.
         for frame in self._follow(f"/datasets/{dataset_id}/events", {}, limit):
-            details = self._installed(dataset_id) if frame.get("event") != "accepted" else None
+            if frame.get("event") == "accepted":
+                continue
+            try:
+                details = self._installed(dataset_id)
+            except (httpx.TransportError, LongshoreError) as error:
+                if not may_pass(error):
+                    raise
+                continue  # The next part of the stream comes within seconds.
             if details is not None:
                 return details
         raise TimeoutError(f"dataset {dataset_id} is not installed after {timeout} seconds")
@@ -236,6 +243,7 @@ class Longshore:
         retry = _RETRY
         while (left := limit - time.monotonic()) > 0:
             patience = httpx.Timeout(self._timeout, read=max(1.0, min(_SILENT, left)))
+            pause = 0.0
             try:
                 with self._http.stream("GET", path, params=query, headers=headers, timeout=patience) as response:
                     if response.status_code >= 400:
@@ -252,9 +260,10 @@ class Longshore:
             except LongshoreError as error:
                 if error.code < 500 and error.code != 429:
                     raise
+                pause = error.retry_after or 0.0
             except httpx.TransportError:
                 pass  # The service restarts, or the connection was cut.
-            time.sleep(max(0.0, min(retry, limit - time.monotonic())))
+            time.sleep(max(0.0, min(max(retry, pause), limit - time.monotonic())))
 
     def download(self, dataset_id: str, kind: Literal["upload", "install"], to: str | os.PathLike[str]) -> bool:
         """Writes the files of a dataset to one zip: those that were uploaded, or those that are installed.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -33,11 +34,13 @@ def send_file(request: Request, path: str | os.PathLike[str]) -> str | None:
     digest = digest_field(file)
     offset = 0
     upload: str | None = None
+    # An upload whose answer was lost is not created a second time, which would use quota.
+    key = str(uuid.uuid4())
     failures = 0
     while True:
         try:
             if upload is None:
-                upload = _create(request, file.name, size, digest)
+                upload = _create(request, file.name, size, digest, key)
                 if upload is None:
                     return None
             elif failures > 0:
@@ -51,15 +54,18 @@ def send_file(request: Request, path: str | os.PathLike[str]) -> str | None:
         except (httpx.TransportError, LongshoreError) as error:
             # Without a byte in between.
             failures += 1
-            if not may_pass(error) or failures >= ATTEMPTS:
+            # The service may have other bytes than we thought: the next attempt asks.
+            behind = isinstance(error, LongshoreError) and error.code == 409
+            if not (behind or may_pass(error)) or failures >= ATTEMPTS:
                 raise
-            pause(failures)
+            pause(failures, error)
 
 
-def _create(request: Request, name: str, size: int, digest: str) -> str | None:
+def _create(request: Request, name: str, size: int, digest: str, key: str) -> str | None:
     encoded = base64.b64encode(name.encode()).decode()
     headers = {
         **_TUS,
+        "Idempotency-Key": key,
         "Upload-Length": str(size),
         "Upload-Metadata": f"filename {encoded}",
         "Repr-Digest": digest,

@@ -15,16 +15,24 @@ Result = TypeVar("Result")
 #: Failures in a row.
 ATTEMPTS = 12
 _LONGEST_WAIT = 30.0
-#: 409 is a request with the same key, or a change of the same upload, that is still under way.
-_AGAIN = frozenset({408, 409, 423, 429, 500, 502, 503, 504})
+#: A service that asks for a longer pause is not waited for.
+_LONGEST_ASKED = 60.0
+_AGAIN = frozenset({408, 423, 429, 500, 502, 503, 504})
 
 
 def may_pass(error: httpx.TransportError | LongshoreError) -> bool:
-    return not isinstance(error, LongshoreError) or error.code in _AGAIN
+    if not isinstance(error, LongshoreError):
+        return True
+    if error.retry_after is not None and error.retry_after > _LONGEST_ASKED:
+        return False
+    # With a time, another request is under way, which has the same key or a claim on the same upload.
+    return error.retry_after is not None if error.code == 409 else error.code in _AGAIN
 
 
-def pause(failures: int) -> None:
-    time.sleep(min(0.5 * 2**failures, _LONGEST_WAIT))
+def pause(failures: int, error: httpx.TransportError | LongshoreError) -> None:
+    """At least as long as the service asks for."""
+    asked = error.retry_after if isinstance(error, LongshoreError) else None
+    time.sleep(max(min(0.5 * 2**failures, _LONGEST_WAIT), asked or 0.0))
 
 
 def repeated(send: Callable[[], Result]) -> Result:
@@ -44,4 +52,4 @@ def repeated(send: Callable[[], Result]) -> Result:
             failures += 1
             if failures >= ATTEMPTS:
                 raise
-            pause(failures)
+            pause(failures, error)

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { follow } from '../../../../bin/cli/client/follow.ts';
 import type { DatasetItem, DatasetStatus } from '../../../../bin/cli/client/installer-client.ts';
+import { ApiError } from '../../../../bin/cli/command.ts';
 import { transient } from '../../../../engine/runtime/failure.ts';
 import type { Clock } from '../../../../engine/runtime/time.ts';
 import { FakeTerminal } from '../../../fakes/fake-terminal.ts';
@@ -117,6 +118,15 @@ t.test('a server that is started anew is waited for, 30 s', async (t) => {
   await t.rejects(run(gone), { unreachable: true, message: /refused/ });
   const waited = gone.clock.now() - begun;
   t.ok(waited > 30_000 && waited < 33_000, `${waited} ms`);
+});
+
+t.test('a server that was asked too often is asked again when it says', async (t) => {
+  const early = new ApiError(429, 'too many requests from you', 20_000);
+  const world = setup([QUEUED, early, installing('complete')]);
+  const begun = world.clock.now();
+  t.equal(await run(world), 'installed');
+  t.ok(world.clock.now() - begun >= 20_000);
+  t.match(world.said.err, /^1\/4 import queued\n4\/4/, 'the person did nothing wrong');
 });
 
 t.test('a server that never answered is not waited for, nor one that refuses', async (t) => {

@@ -10,15 +10,20 @@ import { systemClock } from '../../../../engine/runtime/time.ts';
 const signal = new AbortController().signal;
 const clock = { ...systemClock, sleep: async () => undefined };
 
+/** Seconds of Retry-After. */
+type Later = readonly [status: number, seconds: number];
+
 /** A server whose n-th answer is what the list says: a status, or the end of the connection. */
-async function setup(t: Test, ...answers: readonly (number | 'cut')[]) {
+async function setup(t: Test, ...answers: readonly (number | Later | 'cut')[]) {
   const seen: { readonly key: unknown; readonly body: string }[] = [];
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString();
     const answer = answers[seen.length];
     seen.push({ key: request.headers['idempotency-key'], body });
     if (answer === 'cut') return void request.socket.destroy();
-    response.statusCode = answer ?? 202;
+    const [status = 202, seconds] = typeof answer === 'object' ? answer : [answer];
+    response.statusCode = status;
+    if (seconds !== undefined) response.setHeader('retry-after', seconds);
     response.end(answer === undefined ? '{"datasetId":"d"}' : '{"message":"no"}');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -35,7 +40,7 @@ async function setup(t: Test, ...answers: readonly (number | 'cut')[]) {
 }
 
 t.test('an upload whose connection breaks is sent again, whole and with the same key', async (t) => {
-  const { seen, upload, sent } = await setup(t, 'cut', 409, 503);
+  const { seen, upload, sent } = await setup(t, 'cut', [409, 0], 503);
   t.equal(await upload(), 'd');
   t.equal(seen.length, 4);
   t.equal(new Set(seen.map(({ key }) => key)).size, 1);
@@ -55,6 +60,28 @@ t.test('the first answer of a server is not asked for twice', async (t) => {
   const { upload, close } = await setup(t);
   close();
   await t.rejects(upload(), { message: /ECONNREFUSED/ }, 'nor one that is not there');
+});
+
+t.test('a server is asked again when it says, and a conflict only if it says when', async (t) => {
+  const failure = (status: number, seconds?: number) =>
+    new ApiError(status, 'no', seconds === undefined ? undefined : seconds * 1_000);
+  const pausesOf = async (...failures: readonly ApiError[]) => {
+    const pauses: number[] = [];
+    const patient = { ...systemClock, sleep: async (ms: number) => void pauses.push(ms) };
+    const calls = failures[Symbol.iterator]();
+    const call = async (): Promise<string> => {
+      const { value } = calls.next();
+      if (value) throw value;
+      return 'made';
+    };
+    return { answer: await repeating(call, patient, signal).catch((error: ApiError) => error.status), pauses };
+  };
+  t.same(await pausesOf(failure(409, 5), failure(429, 40)), { answer: 'made', pauses: [5_000, 40_000] });
+  t.same(await pausesOf(failure(409)), { answer: 409, pauses: [] }, 'what is to be revised has become another');
+  t.same(await pausesOf(failure(429, 3_600)), { answer: 429, pauses: [] }, 'nobody waits for an hour');
+  const { seen, upload } = await setup(t, 'cut', [503, 86_400]);
+  await t.rejects(upload(), new ApiError(503, '503: no', 86_400_000));
+  t.equal(seen.length, 2);
 });
 
 t.test('what cannot pass ends the repetitions, and so do fifteen failures in a row', async (t) => {

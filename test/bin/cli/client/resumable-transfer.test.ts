@@ -163,14 +163,30 @@ t.test('making a dataset is repeated while the server is away, then the uploads 
   const made = new Response();
   const create = async (): Promise<Response> => {
     if (++creations < 3)
-      throw creations === 1 ? transient('cut', { unreachable: true }) : new ApiError(409, 'under way');
+      throw creations === 1 ? transient('cut', { unreachable: true }) : new ApiError(409, 'under way', 5_000);
     return made;
   };
   t.equal(await sending.finish(create, signal), made);
   t.equal(creations, 3);
+  const late = async (): Promise<Response> => {
+    creations++;
+    throw new ApiError(409, 'another became the newest revision');
+  };
+  await t.rejects(sending.finish(late, signal), { message: 'another became the newest revision' });
+  t.equal(creations, 4, 'a conflict that stays is told at once');
   server.calls = [];
   await transfer().send([file], signal);
   t.strictSame(server.calls, ['POST', 'PATCH']);
+});
+
+t.test('a server that has other bytes than was thought is asked which', async (t) => {
+  const { server, transfer, file } = await setup(t);
+  let conflicts = 0;
+  server.onCall = (method) => {
+    if (method === 'PATCH' && conflicts++ === 0) throw new ApiError(409, 'header Upload-Offset is 0');
+  };
+  t.strictSame(await transfer().send([file], signal), [server.id]);
+  t.strictSame(server.calls, ['POST', 'PATCH', 'HEAD', 'PATCH']);
 });
 
 t.test('a server that stays away is given up', async (t) => {

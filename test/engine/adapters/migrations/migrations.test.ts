@@ -35,6 +35,14 @@ t.test('two processes that start at once apply each migration once', async (t) =
   t.same(both.flat().sort(), [1, 2]);
 });
 
+t.test('a migration may take any time, also of a large schema, and so may the wait for it', async (t) => {
+  const db = await setup(t);
+  const limits = "select current_setting('statement_timeout') as statement";
+  await migrate(db, 'cache', [{ number: 1, name: 'limits', sql: `create table limits as ${limits}` }], signal);
+  t.same(await db.query('select * from limits'), [{ statement: '0' }]);
+  t.same(await db.query(limits), [{ statement: '1min' }], 'as before');
+});
+
 t.test('a migration that fails leaves nothing of itself', async (t) => {
   const db = await setup(t);
   const broken = { number: 1, name: 'broken', sql: 'create table thing (id integer); select no_such_function()' };

@@ -164,6 +164,24 @@ t.test(
   },
 );
 
+t.test(
+  'a server that says nothing for too long fails the group, and the next one gets another connection',
+  async (t) => {
+    const { options, add, proxy, kept } = await setup(t);
+    const db = new Postgres({ ...options, port: proxy.port, answerMs: 2_000 }, silentLogger());
+    t.teardown(() => db[Symbol.asyncDispose]());
+    await add(1, db);
+    for (const when of ['before', 'after'] as const) {
+      proxy.cut({ at: 1, when, ends: 'answers' });
+      const results = await Promise.allSettled([add(2, db), add(3, db)]);
+      for (const result of results) t.match(result, { reason: LOST });
+      proxy.watch();
+      t.same(await kept(), when === 'before' ? [1] : [1, 2, 3]);
+    }
+    t.equal(transactions(await Promise.all([add(4, db), add(5, db)])), 1);
+  },
+);
+
 t.test('without a connection for groups, the statements go to the pool', async (t) => {
   const { db, options, add } = await setup(t);
   const one = new Postgres({ ...options, poolSize: 1 }, silentLogger());

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import t from 'tap';
-import { Postgres, type PostgresOptions } from '../../../../engine/adapters/postgres/postgres.ts';
+import { Postgres, type PostgresOptions, type Sql } from '../../../../engine/adapters/postgres/postgres.ts';
 import { withConnection } from '../../../../engine/adapters/postgres/single-connection.ts';
 import { aborted } from '../../../../engine/runtime/failure.ts';
 import { silentLogger } from '../../../../engine/runtime/log.ts';
@@ -11,10 +11,10 @@ import { postgresProxy } from '../../../support/postgres-proxy.ts';
 const never = new AbortController().signal;
 const LOST = { kind: 'transient', unreachable: true, message: /^database t_/ };
 
-async function setup(t: Parameters<typeof testDatabase>[0]) {
+async function setup(t: Parameters<typeof testDatabase>[0], more: Partial<PostgresOptions> = {}) {
   const at = await testDatabase(t);
   const proxy = await postgresProxy(t, at);
-  const options = { ...at, schema: 'public', poolSize: 1, idleTimeoutMs: 10_000, applicationName: 'test' };
+  const options = { ...at, schema: 'public', poolSize: 1, idleTimeoutMs: 10_000, applicationName: 'test', ...more };
   const db = new Postgres({ ...options, port: proxy.port }, silentLogger());
   t.teardown(() => db[Symbol.asyncDispose]());
   await db.query('create table kept (n int primary key)');
@@ -69,6 +69,52 @@ t.test('a connection lost during a query or a stream fails that alone', async (t
   }
   proxy.watch();
   t.equal((await read()).length, 10);
+});
+
+t.test(
+  'a server that says nothing for too long is given up, once, and the next statement gets another connection',
+  async (t) => {
+    const { db, proxy } = await setup(t, { answerMs: 2_000 });
+    await db.query('insert into kept values (1), (2)');
+    const uses: readonly [number, () => Promise<unknown>][] = [
+      [1, () => db.query('select n from kept')],
+      [2, () => db.transaction((sql) => sql.query('select n from kept'), never)],
+      [3, () => db.transaction((sql) => sql.query('select n from kept'), never)],
+      [3, () => Array.fromAsync(db.stream('select n from kept', [], 1, never))],
+    ];
+    for (const [at, use] of uses) {
+      proxy.cut({ at, when: 'before', ends: 'answers' });
+      await t.rejects(use(), LOST, String(at));
+      t.equal(proxy.statements.length, at, 'nothing more was sent');
+      proxy.watch();
+      t.strictSame(await db.query('select count(*) from kept'), [{ count: 2 }]);
+    }
+  },
+);
+
+t.test('the statements of a long transaction may take any time, until the signal aborts', async (t) => {
+  const { db, proxy } = await setup(t, { answerMs: 2_000 });
+  const limitOf = (sql: Sql) => sql.query("select current_setting('statement_timeout') as limit");
+  const took = await db.transaction(
+    async (sql) => {
+      await sql.query('select pg_sleep(3)');
+      return limitOf(sql);
+    },
+    never,
+    { isLong: true },
+  );
+  t.strictSame(took, [{ limit: '0' }]);
+  t.strictSame(await limitOf(db), [{ limit: '1min' }]);
+  const stop = new AbortController();
+  proxy.cut({ at: 3, when: 'before', ends: 'answers' });
+  const given = t.rejects(
+    db.transaction((sql) => sql.query('select 1'), stop.signal, { isLong: true }),
+    { kind: 'aborted', message: 'stopped' },
+  );
+  while (!proxy.struck) await db.probe(never);
+  stop.abort(aborted('stopped'));
+  await given;
+  t.strictSame(await db.query('select 1 as one'), [{ one: 1 }]);
 });
 
 const signal = new AbortController().signal;

@@ -457,6 +457,43 @@ t.test('an owner has no more webhooks than are allowed', async (t) => {
   }
 });
 
+t.test('of creations at the same time, no more succeed than are allowed', async (t) => {
+  const { owner, now } = await setup(t);
+  const secret = newWebhookSecret(random);
+  for (const one of [owner, undefined]) {
+    const made = () => ({ id: newWebhookId(random), owner: one, url: 'https://a.example/', kinds: [], secret });
+    const results = await Promise.all(
+      Array.from({ length: 12 }, () => webhooks.create(made(), { most: 2, now: now() }, signal)),
+    );
+    t.equal(results.filter((webhook) => webhook !== undefined).length, 2);
+  }
+});
+
+t.test('an event that has the id of one before a restore is another message', async (t) => {
+  const { create, claim, end, delivered } = await setup(t);
+  await create();
+  const tellAt = async (at: number): Promise<WebhookClaim | undefined> => {
+    const event = { kind: 'installed', dataset: newDataset(), owner: newUser(), detail: {} } as const;
+    await events.copy([{ ...event, at, addressee: (await owners())[0], source: `restored ${sources++}` }], signal);
+    return (await claim())[0];
+  };
+  const owners = async () =>
+    (await db.query<{ owner: UserId }>('select owner_id::text as owner from webhook')).map((row) => row.owner);
+  const place =
+    "select last, (select position from event_reader where name = 'webhooks') as read from dataset_event_place";
+  const [backup] = await db.query<{ last: number; read: number }>(place);
+  const lost = await tellAt(BEGIN);
+  await end(lost as WebhookClaim, delivered());
+  await db.query('delete from webhook_delivery');
+  await db.query('delete from dataset_event where position > $1', [backup?.last]);
+  await db.query('update dataset_event_place set last = $1', [backup?.last]);
+  await db.query(`update event_reader set position = $1 where name = 'webhooks'`, [backup?.read]);
+  const next = await tellAt(BEGIN + MINUTE);
+  const idOf = (claimed: WebhookClaim | undefined) => JSON.parse(claimed?.message.body ?? '').data.id;
+  t.equal(idOf(next), idOf(lost), 'the restored database counts on from the backup');
+  t.not(next?.message.id, lost?.message.id);
+});
+
 t.test('deliveries are listed newest first, and dropped a while after their end', async (t) => {
   const { create, tell, claim, end, delivered, now } = await setup(t);
   const { id } = await create();

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import t from 'tap';
@@ -255,4 +256,21 @@ t.test('it ends when it is behind and the database does not answer: the client r
   events.gate = away;
   for await (const _frame of frames);
   t.equal(await ended, 'unavailable');
+});
+
+t.test('a stream that has ended is not kept by the server, which lives on', async (t) => {
+  const { open, clock } = setup();
+  const { signal: draining } = new AbortController();
+  const kept = (): number => getEventListeners(draining, 'abort').length;
+  for (let i = 0; i < 3; i++) {
+    const { client, ended, begun } = open({ draining });
+    await begun();
+    t.equal(kept(), 1);
+    client.abort(new Error('left'));
+    await clock.advance(POLL_MS);
+    t.equal(await ended, 'left');
+  }
+  const gone = open({ draining, signal: AbortSignal.abort(new Error('left')) });
+  await t.rejects(gone.ended, { message: 'left' });
+  t.equal(kept(), 0);
 });
