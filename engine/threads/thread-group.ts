@@ -1,18 +1,20 @@
 // The threads of one kind (shared, or for tasks that run alone) with their tasks. Piscina queues the tasks, starts threads, and
 // ends idle threads. This class adds:
 //   cancel     Piscina's own `signal` terminates the thread at once and keeps other tasks out of it. Therefore the pool and the
-//              thread share two words of memory per task (thread-messages.ts). A waiting task is rejected at once and never
+//              thread share two words of memory per task (task-slots.ts). A waiting task is rejected at once and never
 //              begins. A running task gets an abort; if it has not ended after the grace period, its thread is terminated.
 //              If an operator cancels a job `hard`, there is no grace period.
 //   blame      When a thread dies, the tasks that it had begun fail with ThreadDied. The others go to another thread.
 //   placement  Until all threads have been started, each task gets a thread without other tasks.
 
+import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { Cancelled, defect, Failure, messageOf, transient } from '../runtime/failure.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { Counter, Metrics } from '../runtime/metrics.ts';
 import type { Clock } from '../runtime/time.ts';
-import { ABORT, CANCELLED, fromWire, OWNER, type TaskAnswer, type TaskCall, WAITING } from './thread-messages.ts';
+import { TaskSlots, WAITING } from './task-slots.ts';
+import { fromWire, type TaskAnswer, type TaskCall, type ThreadData } from './thread-messages.ts';
 
 /** The thread of a task ended. `crashed`: by itself, so any of its tasks may be to blame; otherwise the pool terminated it. */
 export class ThreadDied extends Failure {
@@ -33,7 +35,7 @@ export interface ThreadOptions {
   readonly threads: number;
   /** Tasks that one thread runs at a time. */
   readonly tasksPerThread: number;
-  /** Most tasks of each kind that may wait for a thread; default 1,000. */
+  /** Most tasks of each kind that may wait for a thread; default {@link QUEUE_SIZE}. */
   readonly queueSize?: number;
   /** Time from a task's cancellation to the termination of its thread; default 5 s. */
   readonly cancelGraceMs?: number;
@@ -46,41 +48,44 @@ export interface ThreadOptions {
   readonly metrics: Metrics;
 }
 
+/** In its slot of the memory that is shared with the threads. */
 class ThreadTask {
-  readonly name: string;
-  readonly input: unknown;
-  readonly control = new Int32Array(new SharedArrayBuffer(8));
+  readonly call: TaskCall;
   readonly answer = Promise.withResolvers<unknown>();
   /** The reason of its cancellation. The task rejects with it unless it succeeds all the same. */
   cancelled: { readonly reason: unknown } | undefined;
   /** Called when the task ends, to remove listeners and timers. */
   readonly release: (() => void)[] = [];
+  readonly #slots: TaskSlots;
 
-  constructor(name: string, input: unknown) {
-    this.name = name;
-    this.input = input;
+  constructor(call: TaskCall, slots: TaskSlots) {
+    this.call = call;
+    this.#slots = slots;
   }
 
   /** WAITING, CANCELLED, or the id of the thread that began the task. */
   get owner(): number {
-    return Atomics.load(this.control, OWNER);
+    return this.#slots.ownerOf(this.call.slot);
   }
 
   /** Cancels the task if no thread has begun it. Returns true if so: then no thread will begin it. */
   takeBack(): boolean {
-    return Atomics.compareExchange(this.control, OWNER, WAITING, CANCELLED) === WAITING;
+    return this.#slots.takeBack(this.call.slot);
   }
 
   abort(): void {
-    Atomics.store(this.control, ABORT, 1);
-    Atomics.notify(this.control, ABORT);
+    this.#slots.abort(this.call.slot);
   }
 }
+
+const QUEUE_SIZE = 1_000;
 
 export class ThreadGroup {
   readonly #kind: 'shared' | 'solo';
   readonly #options: ThreadOptions;
+  readonly #file: string;
   readonly #piscina: Piscina<TaskCall, TaskAnswer | undefined>;
+  readonly #slots: TaskSlots;
   readonly #deaths: Counter<'kind'>;
   readonly #tasks = new Set<ThreadTask>();
   /** Ids of threads that the group has terminated. */
@@ -91,10 +96,15 @@ export class ThreadGroup {
   constructor(kind: 'shared' | 'solo', options: ThreadOptions) {
     this.#kind = kind;
     this.#options = options;
+    this.#file = fileURLToPath(options.filename);
     const { threads, tasksPerThread, idleMs = 60_000, workerData, maxOldGenerationSizeMb, metrics } = options;
+    const { queueSize = QUEUE_SIZE } = options;
+    // One more for the task of #replaceLast.
+    this.#slots = new TaskSlots(queueSize + threads * tasksPerThread + 1);
+    const data: ThreadData = { words: this.#slots.words, own: workerData };
     this.#deaths = metrics.counter('worker_thread_deaths_total', 'Threads that died by themselves.', ['kind']);
     this.#piscina = new Piscina({
-      workerData,
+      workerData: data,
       minThreads: 0,
       maxThreads: threads,
       concurrentTasksPerWorker: tasksPerThread,
@@ -105,9 +115,13 @@ export class ThreadGroup {
       recordTiming: false,
       loadBalancer: (_task, workers) => {
         const most = this.#piscina.threads.length < threads ? 1 : tasksPerThread;
-        const open = workers.filter(({ id, currentUsage }) => currentUsage < most && !this.#terminated.has(id));
-        // Among equals the last one, because threads that are still starting come first.
-        return open.toReversed().sort((a, b) => a.currentUsage - b.currentUsage)[0] ?? null;
+        let found: (typeof workers)[number] | null = null;
+        for (const worker of workers) {
+          if (worker.currentUsage >= most || this.#terminated.has(worker.id)) continue;
+          // Among equals the last one, because threads that are still starting come first.
+          if (!found || worker.currentUsage <= found.currentUsage) found = worker;
+        }
+        return found;
       },
       ...(maxOldGenerationSizeMb === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb } }),
     });
@@ -121,12 +135,13 @@ export class ThreadGroup {
 
   /** Rejects with a `transient` failure when the queue is full. `signal` must not be aborted yet. */
   run(name: string, input: unknown, signal: AbortSignal): Promise<unknown> {
-    const { queueSize = 1000 } = this.#options;
-    if (this.#piscina.queueSize >= queueSize) {
+    const { queueSize = QUEUE_SIZE } = this.#options;
+    const slot = this.#piscina.queueSize < queueSize ? this.#slots.take() : undefined;
+    if (slot === undefined) {
       const text = `the ${this.#kind} worker threads are busy and ${queueSize} tasks wait, the most that may`;
       return Promise.reject(transient(text));
     }
-    const task = new ThreadTask(name, input);
+    const task = new ThreadTask({ name, input, slot }, this.#slots);
     const cancel = (): void => this.#cancel(task, signal.reason);
     signal.addEventListener('abort', cancel, { once: true });
     task.release.push(() => signal.removeEventListener('abort', cancel));
@@ -167,11 +182,20 @@ export class ThreadGroup {
   }
 
   #submit(task: ThreadTask): void {
-    const { name, input, control } = task;
+    const over = (): void => {
+      // A task that was not begun may be submitted again.
+      if (!this.#tasks.has(task)) this.#slots.giveBack(task.call.slot);
+    };
     // We pass the file here and not to the constructor. If it cannot be loaded, the task fails, not the thread.
-    this.#piscina.run({ name, input, control }, { filename: this.#options.filename.href }).then(
-      (answer) => this.#answered(task, answer),
-      (error: unknown) => this.#failed(task, error),
+    this.#piscina.run(task.call, { filename: this.#file }).then(
+      (answer) => {
+        this.#answered(task, answer);
+        over();
+      },
+      (error: unknown) => {
+        this.#failed(task, error);
+        over();
+      },
     );
   }
 
@@ -216,7 +240,7 @@ export class ThreadGroup {
     // Piscina rejects all tasks of a thread with the same error, those that had begun first.
     else if (error === this.#lastDeath) this.#submit(task);
     else if (error instanceof DOMException && error.name === 'DataCloneError')
-      this.#reject(task, defect(`input of task '${task.name}' cannot cross to a thread: ${messageOf(error)}`));
+      this.#reject(task, defect(`input of task '${task.call.name}' cannot cross to a thread: ${messageOf(error)}`));
     else this.#reject(task, this.#unstartable(error));
   }
 
@@ -254,7 +278,9 @@ export class ThreadGroup {
   /** When its last thread dies, Piscina starts another only for a new task. We submit one that is already cancelled. */
   #replaceLast(): void {
     if (this.#piscina.threads.length > 0 || this.#waiting === 0) return;
-    const nothing = new ThreadTask('nothing', undefined);
+    const slot = this.#slots.take();
+    if (slot === undefined) return;
+    const nothing = new ThreadTask({ name: 'nothing', input: undefined, slot }, this.#slots);
     nothing.takeBack();
     this.#submit(nothing);
   }

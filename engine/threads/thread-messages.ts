@@ -2,23 +2,23 @@
 
 import type { ScriptEvidence } from '../model/script-evidence.ts';
 import { Failure, type FailureKind, kindOf, type Lack, lackOf, messageOf } from '../runtime/failure.ts';
+import type { SharedWords } from './task-slots.ts';
 
 /** A map from task name to its input and output. Both are plain data. */
 export type TaskMap<Tasks> = { readonly [K in keyof Tasks]: { readonly input: unknown; readonly output: unknown } };
 
+/** What a thread gets when it starts. */
+export interface ThreadData {
+  readonly words: SharedWords;
+  /** Of the pool's options. */
+  readonly own: unknown;
+}
+
 export interface TaskCall {
   readonly name: string;
   readonly input: unknown;
-  /** Memory that the pool and the thread share: see OWNER and ABORT. */
-  readonly control: Int32Array<SharedArrayBuffer>;
+  readonly slot: number;
 }
-
-/** Word of `control`: WAITING, then either CANCELLED or the id of the thread that runs the task. Never changes after that. */
-export const OWNER = 0;
-/** Word of `control`: 0, then 1 once the task's signal should abort. */
-export const ABORT = 1;
-export const WAITING = 0;
-export const CANCELLED = -1;
 
 export type TaskAnswer =
   | { readonly kind: 'done'; readonly output: unknown }

@@ -4,8 +4,10 @@
 // does not affect others. An error thrown outside of any task ends the thread, and the pool fails its tasks.
 
 import { threadId, workerData } from 'node:worker_threads';
-import { aborted, defect, messageOf } from '../runtime/failure.ts';
-import { ABORT, OWNER, type TaskAnswer, type TaskCall, type TaskMap, toWire, WAITING } from './thread-messages.ts';
+import { defect, messageOf } from '../runtime/failure.ts';
+import { TaskAborts } from './task-aborts.ts';
+import { ownerWord, WAITING } from './task-slots.ts';
+import { type TaskAnswer, type TaskCall, type TaskMap, type ThreadData, toWire } from './thread-messages.ts';
 
 type TaskHandlers<Tasks extends TaskMap<Tasks>, Resources> = {
   readonly [K in keyof Tasks]: (
@@ -24,19 +26,21 @@ export function serveTasks<Tasks extends TaskMap<Tasks>, WorkerData, Resources>(
 ): (call: TaskCall) => Promise<TaskAnswer | undefined> {
   // The pool's run() is typed by the same map, so a name and its input always fit.
   const byName = new Map(Object.entries(handlers) as [string, Handler<Resources>][]);
+  const { words, own } = workerData as ThreadData;
+  const aborts = new TaskAborts(words);
   let opened: Promise<Resources> | undefined;
-  return async ({ name, input, control }) => {
-    if (Atomics.compareExchange(control, OWNER, WAITING, threadId) !== WAITING) return undefined;
+  return async ({ name, input, slot }) => {
+    if (Atomics.compareExchange(words, ownerWord(slot), WAITING, threadId) !== WAITING) return undefined;
     let resources: Resources;
     try {
-      opened ??= open(workerData as WorkerData);
+      opened ??= open(own as WorkerData);
       resources = await opened;
     } catch (error) {
       // The next task tries to open them again.
       opened = undefined;
       return { kind: 'unready', failure: toWire(error) };
     }
-    const signal = signalOf(control);
+    const signal = aborts.begin(slot);
     try {
       const handler = byName.get(name);
       if (!handler) throw defect(`no task is named '${name}'; there are: ${[...byName.keys()].join(', ')}`);
@@ -45,22 +49,9 @@ export function serveTasks<Tasks extends TaskMap<Tasks>, WorkerData, Resources>(
     } catch (error) {
       return { kind: 'failed', failure: toWire(error) };
     } finally {
-      // Ends the wait in `signalOf`, because an abort has no effect any more.
-      Atomics.notify(control, ABORT);
+      aborts.end(slot);
     }
   };
-}
-
-/** A signal that aborts when the pool sets ABORT. The caller's reason stays in the pool, which rejects the task with it. */
-function signalOf(control: Int32Array<SharedArrayBuffer>): AbortSignal {
-  const controller = new AbortController();
-  const told = (): void => {
-    if (Atomics.load(control, ABORT) === 1) controller.abort(aborted('the task was cancelled'));
-  };
-  const wait = Atomics.waitAsync(control, ABORT, 0);
-  if (wait.async) void wait.value.then(told);
-  else told();
-  return controller.signal;
 }
 
 /** An answer that cannot be cloned would crash Piscina's code in the thread, so we check it first. Outputs are small. */

@@ -51,7 +51,7 @@ export interface Fetched {
   readonly claimed: readonly ClaimedJob[];
   /** Jobs of other lanes, which follow the completed ones. */
   readonly handedOver: readonly ClaimedJob[];
-  /** Due jobs remain in the lane: the claim had no room for them, or they could not be claimed. */
+  /** Due jobs may remain in the lane: the claim had no room for them, or they could not be claimed. */
   readonly more: boolean;
   /** Milliseconds until the lane's next delayed job is due. */
   readonly nextDueMs: number | undefined;
@@ -70,7 +70,7 @@ export async function completeAndFetchJobs(
   const { lane, limit, crowdedTypes, blockedTypes, unreachableTypes = [] } = claim;
   const { crowdedOwners = [], withheldOwners = [], afterOwner = null, ownerShare } = claim;
   const rows = await retryOnDeadlock(db, [
-    ...[instance, LEASE_TIME, CRASHES_ALONE, storableJson(JSON.stringify(done.map(completionOf)))],
+    ...[instance, LEASE_TIME, CRASHES_ALONE, storableJson(JSON.stringify(byDataset(done)))],
     ...[
       lane,
       Math.max(0, limit),
@@ -104,9 +104,18 @@ async function retryOnDeadlock(db: Sql, values: readonly unknown[]): Promise<(Cl
   }
 }
 
-/** A completion in the form that the database function expects. */
+/** In the form that the database function expects. A dataset has one lease, so of two claims only the later can be current. */
+function byDataset(done: readonly JobCompletion[]): Readonly<Record<DatasetId, object>> {
+  const latest = new Map<DatasetId, JobCompletion>();
+  for (const one of done) {
+    const known = latest.get(one.job.dataset);
+    if (!known || known.job.lease.token < one.job.lease.token) latest.set(one.job.dataset, one);
+  }
+  return Object.fromEntries([...latest].map(([dataset, one]) => [dataset, completionOf(one)]));
+}
+
 const completionOf = ({ job, outcome, next }: JobCompletion) => ({
-  ...{ id: job.id, dataset: job.dataset, token: job.lease.token },
+  token: job.lease.token,
   ...outcomeOf(outcome),
   ...recordOf(job, outcome.record),
   ...(next === undefined ? {} : { next: next.lane, last: next.last, owner: job.owner, type: job.type }),

@@ -15,7 +15,7 @@ export const LEASE_TIME = '30 seconds';
 export const LEASE_CHANNEL = 'longshore_lease';
 
 const ACQUIRE = `
-insert into lease as l (name, holder, token, expires_at) values ($1, $2, 1, now() + interval '${LEASE_TIME}')
+insert into lease as l (name, holder, expires_at) values ($1, $2, now() + interval '${LEASE_TIME}')
 on conflict (name) do update set holder = excluded.holder, token = l.token + 1, expires_at = excluded.expires_at
 where l.holder is null or l.expires_at <= now() or (l.holder <> $2 and not instance_alive(l.holder))
 returning token`;

@@ -101,6 +101,23 @@ t.test('refuses when as many wait as may', async (t) => {
   await running;
 });
 
+t.test('however a task ends, others take its place', async (t) => {
+  // There is memory for three tasks.
+  const { pool } = await setup(t, { tasksPerThread: 1, queueSize: 1 });
+  for (let round = 0; round < 4; round++) {
+    const shared = flags();
+    const cancel = new AbortController();
+    const running = pool.run('untilAborted', shared, { signal: cancel.signal });
+    await reached(shared, 0, 1);
+    const waiting = pool.run('gate', shared, { signal: cancel.signal });
+    cancel.abort(aborted('enough'));
+    await Promise.all([running, waiting].map((one) => t.rejects(one, { message: 'enough' })));
+    t.equal(await pool.run('echo', round, { signal: never }), round);
+    await t.rejects(pool.run('echo', Symbol('no'), { signal: never }), { kind: 'defect', message: /cannot cross/ });
+    await t.rejects(pool.run('exit', 3, { signal: never }), { name: 'ThreadDied' });
+  }
+});
+
 t.test('a task alone has its own thread', async (t) => {
   const { pool } = await setup(t);
   const shared = flags();

@@ -26,23 +26,17 @@ create function instance_alive(instance integer) returns boolean language sql vo
 
 -- Leases ----------------------------------------------------------------------------------------------------------
 -- A row stays after its release, because the tokens of a name only grow.
+--
+-- Control schemas remember the last lease token of a dataset and refuse lower ones. They outlive the cache, which may be
+-- dropped and rebuilt. Therefore a name's first token is the time of its first lease, in ms since 1970. That is greater than
+-- every token of a lost cache, because nobody takes a lease a thousand times a second.
 
 create table lease (
   name text collate "C" primary key,
   holder integer,
-  token bigint not null check (token > 0),
+  token bigint not null default extract(epoch from clock_timestamp()) * 1000 check (token > 0),
   expires_at timestamptz not null
 ) with (fillfactor = 70);
-
--- Control schemas remember the last lease token of a dataset and refuse lower ones. They outlive the cache, which may be
--- dropped and rebuilt. Therefore a name's first token is the time of its first lease, in ms since 1970. That is greater than
--- every token of a lost cache, because nobody takes a lease a thousand times a second.
-create function first_lease_token() returns trigger language plpgsql as $$
-begin
-  new.token := greatest(new.token, (extract(epoch from clock_timestamp()) * 1000)::bigint);
-  return new;
-end $$;
-create trigger lease_first_token before insert on lease for each row execute function first_lease_token();
 
 -- Jobs ------------------------------------------------------------------------------------------------------------
 -- `run_at` is the time from which the job may be claimed. It is in the future for delayed jobs and infinite for dead ones. No

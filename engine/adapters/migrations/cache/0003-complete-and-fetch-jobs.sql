@@ -4,12 +4,13 @@
 -- Locks: completions lock leases, then jobs, each in the order of dataset ids. A claim skips jobs that another transaction has
 --   locked, and takes leases in the order of dataset ids. A deadlock needs two races at once; the caller then retries.
 -- Plans: the statistics of a queue are always stale (empty a minute ago, full now). The settings, the lateral joins with
---   `offset 0` and the array of names force a plan that looks rows up one by one, in index order, up to the limit.
+--   `offset 0` and the arrays of names and ids force a plan that looks rows up one by one, in index order, up to the limit.
+--   Such a plan joins two sets in square time, so what belongs to a row is looked up in a JSON object, by its dataset.
 create function complete_and_fetch_jobs(
   me integer, lease_time interval, crashes_alone integer,
-  -- Array of {id, dataset, token, outcome, delay_ms, counted, failure, message, next, owner, type, last, record}. Outcomes:
-  -- done, retry, requeue, crash, dead. Owner and type are those of the job for which there is a place in the lane `next`; with
-  -- `last`, only when no other job of that lane is due. `record`: see record_attempts; absent when the history has no row.
+  -- {dataset: {token, outcome, delay_ms, counted, failure, message, next, owner, type, last, record}}. Outcomes: done, retry,
+  -- requeue, crash, dead. Owner and type are those of the job for which there is a place in the lane `next`; with `last`, only
+  -- when no other job of that lane is due. `record`: see record_attempts; absent when the history has no row.
   completions jsonb,
   its_lane text, max_claims bigint,
   -- Types and owners to claim only when no others wait, and those not to claim at all. `unreachable_types`: see holds_back.
@@ -22,7 +23,7 @@ create function complete_and_fetch_jobs(
 returns table (
   id bigint, lane text, dataset_id text, owner numeric, event_id bigint, source text, type text, attempts integer, crashes integer,
   alone boolean, token bigint, waited_ms bigint, traceparent text,
-  -- Set only in the last row, which has no job: due jobs remain in the lane; time until the next delayed job is due.
+  -- Set only in the last row, which has no job: due jobs may remain in the lane; time until the next delayed job is due.
   more boolean, next_due_ms bigint)
 language plpgsql volatile set plan_cache_mode = force_generic_plan set jit = off
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -30,64 +31,76 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 declare
   owners_looked_at constant integer := 1000;
   by_owner constant boolean := cardinality(owners_last) + cardinality(owners_not) > 0;
-  crowded boolean; its_owner numeric;
+  crowded boolean; come_last boolean;
   room bigint := max_claims; rows_written bigint;
-  released_datasets text[]; records jsonb;
+  released_datasets text[]; records jsonb; others jsonb;
+  ids bigint[]; tokens jsonb; waits_ms jsonb;
 begin
-  if jsonb_array_length(completions) > 0 then
-    with finished as (
-      select * from jsonb_to_recordset(completions) as f(id bigint, dataset text, token bigint, outcome text,
-        delay_ms double precision, counted boolean, failure text, message text, record jsonb)
-      order by f.dataset collate "C"),
-    released as (
-      update lease l set holder = null, expires_at = now() from finished f
-      where l.name = any(array(select d ->> 'dataset' from jsonb_array_elements(completions) d))
-        and l.name = f.dataset and l.token = f.token and l.holder = me returning f.*),
-    ended as materialized (
-      select f.*, f.outcome = 'done' and not j.again as gone,
-        f.outcome = 'dead' or (f.outcome = 'crash' and j.alone and j.crashes + 1 >= crashes_alone) as dies,
-        -- An attempt that waited as long as its dependency was away, as the one before did, is not told again.
-        case when f.outcome = 'retry' and not f.counted and j.message = f.message then null else f.record end as entry
-      from released f join job j on j.id = f.id and j.token = f.token and j.dataset_id = f.dataset
-      where j.holder = me order by j.dataset_id, j.lane for update of j),
-    removed as (delete from job j using ended e where j.id = e.id and e.gone),
-    kept as (
-      update job j set
-        state = case when e.dies then 'dead' when e.outcome = 'retry' then 'delayed' else 'queued' end,
-        again = j.again and e.dies,
-        alone = e.outcome = 'crash' or (e.outcome = 'requeue' and j.alone),
-        attempts = case when e.outcome = 'done' then 0
-          else j.attempts + (e.outcome = 'dead' or (e.outcome = 'retry' and e.counted))::integer end,
-        crashes = case when e.outcome = 'done' then 0 else j.crashes + (e.outcome = 'crash' and j.alone)::integer end,
-        -- A requeued job keeps its place in the queue. No claim finds a dead one. What was asked for meanwhile does not wait
-        -- for the end of a pause.
-        run_at = case when e.dies then 'infinity'
-          when e.outcome = 'retry' and not (j.again and waits_for_pause(j.dataset_id, j.lane))
-            then now() + e.delay_ms * interval '1 millisecond'
-          when e.outcome = 'requeue' then j.run_at else now() end,
-        failure = case when e.outcome = 'done' then null when e.outcome in ('retry', 'dead') then e.failure
-          when e.dies then 'defect' else j.failure end,
-        message = case when e.outcome = 'done' then null when e.outcome in ('retry', 'dead') then e.message
-          when e.dies then 'its worker crashed ' || crashes_alone || ' times while the job ran alone' else j.message end,
-        holder = null, token = null, claimed_at = null
-      from ended e where j.id = e.id and not e.gone)
-    select array_agg(e.dataset), jsonb_agg(e.entry) filter (where e.entry is not null) into released_datasets, records
-    from ended e;
+  if completions <> '{}' then
+    with released as (
+      update lease l set holder = null, expires_at = now()
+      where l.name = any(array(select jsonb_object_keys(completions)))
+        and l.holder = me and l.token = (completions -> l.name ->> 'token')::bigint returning l.name)
+    select array_agg(r.name) into released_datasets from released r;
+    -- The next two statements lock some of the jobs each: this keeps the order.
+    if completions @? '$.* ? (@.outcome != "done")' then
+      perform 1 from job j where j.dataset_id = any(released_datasets) and j.holder = me
+        order by j.dataset_id, j.lane for update;
+    end if;
+    -- Most jobs are done, and nothing was asked for meanwhile.
+    with removed as (
+      delete from job j where j.dataset_id = any(released_datasets) and j.holder = me and not j.again
+        and j.token = (completions -> j.dataset_id ->> 'token')::bigint
+        and completions -> j.dataset_id ->> 'outcome' = 'done'
+      returning completions -> j.dataset_id -> 'record' as record)
+    select count(*), jsonb_agg(r.record) filter (where r.record is not null) into rows_written, records from removed r;
+    if rows_written < cardinality(released_datasets) then
+      with ended as materialized (
+        select j.id, f.*,
+          f.outcome = 'dead' or (f.outcome = 'crash' and j.alone and j.crashes + 1 >= crashes_alone) as dies,
+          -- An attempt that waited as long as its dependency was away, as the one before did, is not told again.
+          case when f.outcome = 'retry' and not f.counted and j.message = f.message then null else f.record end as entry
+        from job j cross join lateral jsonb_to_record(completions -> j.dataset_id) as f(token bigint, outcome text,
+          delay_ms double precision, counted boolean, failure text, message text, record jsonb)
+        where j.dataset_id = any(released_datasets) and j.holder = me and j.token = f.token
+        order by j.dataset_id, j.lane for update of j),
+      kept as (
+        update job j set
+          state = case when e.dies then 'dead' when e.outcome = 'retry' then 'delayed' else 'queued' end,
+          again = j.again and e.dies,
+          alone = e.outcome = 'crash' or (e.outcome = 'requeue' and j.alone),
+          attempts = case when e.outcome = 'done' then 0
+            else j.attempts + (e.outcome = 'dead' or (e.outcome = 'retry' and e.counted))::integer end,
+          crashes = case when e.outcome = 'done' then 0 else j.crashes + (e.outcome = 'crash' and j.alone)::integer end,
+          -- A requeued job keeps its place in the queue. No claim finds a dead one. What was asked for meanwhile does not wait
+          -- for the end of a pause.
+          run_at = case when e.dies then 'infinity'
+            when e.outcome = 'retry' and not (j.again and waits_for_pause(j.dataset_id, j.lane))
+              then now() + e.delay_ms * interval '1 millisecond'
+            when e.outcome = 'requeue' then j.run_at else now() end,
+          failure = case when e.outcome = 'done' then null when e.outcome in ('retry', 'dead') then e.failure
+            when e.dies then 'defect' else j.failure end,
+          message = case when e.outcome = 'done' then null when e.outcome in ('retry', 'dead') then e.message
+            when e.dies then 'its worker crashed ' || crashes_alone || ' times while the job ran alone' else j.message end,
+          holder = null, token = null, claimed_at = null
+        from ended e where j.id = e.id)
+      select coalesce(records, '[]') || jsonb_agg(e.entry) filter (where e.entry is not null) into others from ended e;
+      records := coalesce(others, records);
+    end if;
     if records is not null then perform record_attempts(me, records); end if;
     -- The transaction has the leases locked, so nobody else can have taken them.
-    if completions @? '$[*].next' then
+    if completions @? '$.*.next' then
       return query with following as materialized (
-        select found.* from jsonb_to_recordset(completions) 
-          as f(dataset text, next text, owner numeric, type text, last boolean)
+        select found.* from unnest(released_datasets) as r(dataset)
+        cross join lateral jsonb_to_record(completions -> r.dataset) as f(next text, owner numeric, type text, last boolean)
         cross join lateral (select j.id, j.dataset_id from job j
-          where j.dataset_id = f.dataset and j.lane = f.next and j.owner = f.owner and j.type = f.type
+          where j.dataset_id = r.dataset and j.lane = f.next and j.owner = f.owner and j.type = f.type
             and j.state = 'queued' and j.run_at <= now()
             and not exists (select from job lower where lower.dataset_id = j.dataset_id and lower.rank < j.rank
               and holds_back(lower.state, lower.lane, lower.type, unreachable_types) offset 0)
             and not (f.last and exists (select from job other where other.lane = f.next and other.run_at <= now()
               and other.state in ('queued', 'delayed') and other.id <> j.id offset 0))
-          for update of j skip locked) found
-        where f.dataset = any(released_datasets)),
+          for update of j skip locked) found),
       taken as (
         update lease l set holder = me, token = l.token + 1, expires_at = now() + lease_time
         from following f where l.name = f.dataset_id and l.holder is null returning l.name, l.token),
@@ -109,61 +122,67 @@ begin
   if max_claims <= 0 then return; end if;
   foreach crowded in array array[false, true] loop
     exit when crowded and cardinality(types_last) = 0;
-    for its_owner in -- null: all owners, oldest job first. Otherwise each owner once, in index order.
+    foreach come_last in array array[false, true] loop
+      exit when room <= 0 or come_last and not by_owner;
+      -- A running job whose lease is free (expired, or its process died) is claimed again. A token higher than its lease's
+      -- shows that it was claimed during this statement: PostgreSQL returns a locked job as it is now, but its lease as it was.
       with recursive turn (owner, went_round, n) as (
-        select coalesce(owners_after, 0), false, 0 where by_owner
+        select coalesce(owners_after, 0), false, 0 where by_owner and not come_last
         union all
         select coalesce(next.owner, 0), t.went_round or next.owner is null, t.n + 1
         from turn t left join lateral (select j.owner from job j where j.lane = its_lane and j.owner > t.owner
           order by j.lane, j.owner limit 1) next on true
-        where t.n < owners_looked_at and (not t.went_round or next.owner <= owners_after))
-      select null where not by_owner
-      union all select t.owner from turn t where t.n > 0 and t.owner > 0 and t.owner <> all(owners_last || owners_not)
-      union all select o.owner from unnest(owners_last) as o(owner) where o.owner <> all(owners_not)
-    loop exit when room <= 0;
-      -- A running job whose lease is free (expired, or its process died) is claimed again. A token higher than its lease's
-      -- shows that it was claimed during this statement: PostgreSQL returns a locked job as it is now, but its lease as it was.
-      return query with candidate as materialized (
-        select found.* from (
-          (select i.id from job i where its_owner is null and i.lane = its_lane and i.run_at <= now() order by i.run_at, i.id)
-          union all -- Not `owner = its_owner`: the planner might then read job_due, with the jobs of all owners.
-          (select i.id from job i where i.lane = its_lane and i.owner >= its_owner and i.owner <= its_owner and i.run_at <= now()
-            order by i.lane, i.owner, i.run_at, i.id)) due
-        cross join lateral (
-          select j.id, j.dataset_id, j.owner, j.run_at,
-            case when l.holder is null or l.expires_at <= now() then l.expires_at end as free_since
-          from job j left join lateral (select * from lease l where l.name = j.dataset_id offset 0) l on true
-          where j.id = due.id and j.run_at <= now() and not (j.state = 'running' and j.token > coalesce(l.token, 0))
-            and coalesce(j.type = any(types_last), false) = crowded and (j.type is null or j.type <> all(types_not))
-            and (l.holder is null or l.expires_at <= now()
-              or (l.holder <> me and l.holder not in (select a.id from alive_instance a)))
-            and not exists (select from job lower where lower.dataset_id = j.dataset_id and lower.rank < j.rank
-              and holds_back(lower.state, lower.lane, lower.type, unreachable_types) offset 0)
-          for update of j skip locked) found
-        limit case when its_owner is null then room
-          else least(case when its_owner = any(owners_last) then room else (room + 1) / 2 end,
-            greatest(0, owner_most - coalesce((owners_held ->> its_owner::text)::bigint, 0))) end),
+        where t.n < owners_looked_at and (not t.went_round or next.owner <= owners_after)),
+      its (owner) as ( -- null: all owners, oldest job first. Otherwise each owner once, in index order.
+        select null where not by_owner
+        union all select t.owner from turn t where t.n > 0 and t.owner > 0 and t.owner <> all(owners_last || owners_not)
+        union all select o.owner from unnest(owners_last) as o(owner) where come_last and o.owner <> all(owners_not)),
+      candidate as materialized (
+        select of_owner.* from its cross join lateral (select found.* from (
+            (select i.id from job i where its.owner is null and i.lane = its_lane and i.run_at <= now() order by i.run_at, i.id)
+            union all -- Not `owner = its.owner`: the planner might then read job_due, with the jobs of all owners.
+            (select i.id from job i where i.lane = its_lane and i.owner >= its.owner and i.owner <= its.owner
+              and i.run_at <= now() order by i.lane, i.owner, i.run_at, i.id)) due
+          cross join lateral (
+            select j.id, j.dataset_id, j.owner, j.run_at,
+              case when l.holder is null or l.expires_at <= now() then l.expires_at end as free_since
+            from job j left join lateral (select * from lease l where l.name = j.dataset_id offset 0) l on true
+            where j.id = due.id and j.run_at <= now() and not (j.state = 'running' and j.token > coalesce(l.token, 0))
+              and coalesce(j.type = any(types_last), false) = crowded and (j.type is null or j.type <> all(types_not))
+              and (l.holder is null or l.expires_at <= now()
+                or (l.holder <> me and l.holder not in (select a.id from alive_instance a)))
+              and not exists (select from job lower where lower.dataset_id = j.dataset_id and lower.rank < j.rank
+                and holds_back(lower.state, lower.lane, lower.type, unreachable_types) offset 0)
+            for update of j skip locked) found
+          limit case when its.owner is null then room
+            else least(case when come_last then room else (room + 1) / 2 end,
+              greatest(0, owner_most - coalesce((owners_held ->> its.owner::text)::bigint, 0))) end) of_owner
+        limit room),
       fair as (
         select c.dataset_id, row_number() over (partition by c.owner order by c.run_at, c.id) as nth,
           owner_most - coalesce((owners_held ->> c.owner::text)::bigint, 0) as places
         from candidate c),
       taken as ( -- Of the processes that claim the same dataset, one gets the lease, decided on the row as it is now.
-        insert into lease as l (name, holder, token, expires_at)
-        select f.dataset_id, me, 1, now() + lease_time from fair f where f.nth <= f.places order by f.dataset_id
+        insert into lease as l (name, holder, expires_at)
+        select f.dataset_id, me, now() + lease_time from fair f where f.nth <= f.places order by f.dataset_id
         on conflict (name) do update set holder = me, token = l.token + 1, expires_at = excluded.expires_at
         where l.holder is null or l.expires_at <= now() or (l.holder <> me and not instance_alive(l.holder))
-        returning l.name, l.token),
-      claimed as (
-        update job j set state = 'running', holder = me, token = t.token, claimed_at = now(), again = false
-        from candidate c join taken t on t.name = c.dataset_id where j.id = c.id returning j.*, c.free_since)
+        returning l.name, l.token)
+      select (select array_agg(c.id) from candidate c), (select jsonb_object_agg(t.name, t.token) from taken t),
+        (select jsonb_object_agg(c.dataset_id,
+          ceil(date_part('epoch', now() - greatest(c.run_at, c.free_since)) * 1000)) from candidate c)
+      into ids, tokens, waits_ms;
+      return query with claimed as (
+        update job j set state = 'running', holder = me, token = (tokens ->> j.dataset_id)::bigint, claimed_at = now(),
+          again = false
+        where j.id = any(ids) and tokens ? j.dataset_id returning j.*)
       select c.id, c.lane, c.dataset_id, c.owner, c.event_id, c.source, c.type, c.attempts, c.crashes, c.alone, c.token,
-        ceil(date_part('epoch', now() - greatest(c.run_at, c.free_since)) * 1000)::bigint,
-        c.traceparent, null::boolean, null::bigint
-      from claimed c order by c.run_at, c.id;
+        (waits_ms ->> c.dataset_id)::bigint, c.traceparent, null::boolean, null::bigint
+      from claimed c order by array_position(ids, c.id);
       get diagnostics rows_written = row_count; room := room - rows_written;
     end loop;
   end loop;
-  more := exists (select from job j
+  more := room <= 0 or exists (select from job j
     where j.lane = its_lane and j.run_at <= now() and j.state in ('queued', 'delayed'));
   next_due_ms := (select ceil(extract(epoch from min(j.run_at) - now()) * 1000) from job j
     where j.lane = its_lane and j.run_at > now() and j.run_at < 'infinity' and j.state in ('queued', 'delayed'));

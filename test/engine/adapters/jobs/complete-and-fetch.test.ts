@@ -85,6 +85,28 @@ t.test('a job that an event is coming for is completed, and comes again', async 
   t.match(await jobs.completeAndFetch([], { ...CLAIM, limit: 1 }, signal), [{ dataset: 'd', eventId: 2 }]);
 });
 
+t.test('completions of all kinds lock jobs in the order in which events do', async (t) => {
+  const { db, jobs } = await setup(t);
+  const both = ['e', 'f'].map((dataset) => ({ ...request(2), dataset: dataset as DatasetId }));
+  await jobs.enqueue(both, signal);
+  const [e, f] = (await jobs.completeAndFetch([], { ...CLAIM, limit: 2 }, signal)) as [ClaimedJob, ClaimedJob];
+  const done = [
+    { job: e, outcome: { kind: 'retry', delayMs: 60_000, message: 'later', countsAttempt: true } as const },
+    { job: f, outcome: { kind: 'done' } as const },
+  ];
+  let completed: Promise<unknown> | undefined;
+  await db.transaction(async (sql) => {
+    await enqueueJobs(sql, both.slice(0, 1));
+    completed = jobs.completeAndFetch(done, { ...CLAIM, limit: 0 }, signal);
+    await somebodyWaits(db);
+    t.equal((await sql.query("select from job where dataset_id = 'f' for update skip locked")).length, 1);
+  }, signal);
+  await completed;
+  t.match(await db.query("select dataset_id, state from job where dataset_id > 'd'"), [
+    { dataset_id: 'e', state: 'delayed' },
+  ]);
+});
+
 t.test('a lost lease keeps its job from being completed', async (t) => {
   const { db, complete } = await setup(t);
   await meanwhile(db, (sql) => sql.query('update lease set token = token + 1'), complete);
