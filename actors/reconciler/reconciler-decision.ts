@@ -5,7 +5,7 @@ import type { DataTypes } from '../../engine/model/data-types.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import { type DatasetState, isDeleted } from '../../engine/model/status.ts';
 import type { IndexedDataset, ObjectVersion } from '../../engine/ports/catalog.ts';
-import type { ControlState } from '../../engine/ports/install-target.ts';
+import type { InstalledState } from '../../engine/ports/install-target.ts';
 import type { ObjectInfo } from '../../engine/ports/object-store.ts';
 import {
   combinedVersion,
@@ -117,7 +117,7 @@ function targetsAreDue(
   stored: StoredDataset,
   meta: ObjectInfo,
   indexed: IndexedDataset,
-  installed: readonly (readonly [TargetId, ControlState | undefined])[],
+  installed: readonly (readonly [TargetId, InstalledState | undefined])[],
   { types, now }: DecisionContext,
 ): string | undefined {
   const data = stored.objects['install-ready.zip'];
@@ -136,7 +136,7 @@ function targetsAreDue(
 }
 
 function installIsDue(
-  state: ControlState | undefined,
+  state: InstalledState | undefined,
   data: ObjectVersion,
   meta: ObjectVersion,
   now: number,
