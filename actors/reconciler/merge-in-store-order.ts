@@ -89,14 +89,20 @@ function atHand(
     if (!first) break;
     const { owner, dataset } = first;
     const [inStore, indexed] = [stored.take(first), cache.take(first)];
-    const installed = new Map<TargetId, InstalledState | undefined>();
-    for (const [index, cursor] of targets) {
-      const row = cursor.take(first);
-      for (const id of index.targets) installed.set(id, row?.installs.get(id));
-    }
-    batch.push({ owner, dataset, stored: inStore, indexed, installed });
+    batch.push({ owner, dataset, stored: inStore, indexed, installed: statesOf(targets, first) });
   }
   return batch;
+}
+
+function statesOf(targets: TargetCursors, at: DatasetAddress): MergedDataset['installed'] {
+  const all = new Map<TargetId, InstalledState | undefined>();
+  for (const [index, cursor] of targets) {
+    const row = cursor.take(at);
+    // Usual, and then the row says it all.
+    if (targets.size === 1 && row?.installs.size === index.targets.length) return row.installs;
+    for (const id of index.targets) all.set(id, row?.installs.get(id));
+  }
+  return all;
 }
 
 function firstOf(cursors: readonly MergeCursor<DatasetAddress>[]): DatasetAddress | undefined {
