@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { ObjectVersion } from '../../engine/ports/catalog.ts';
-import type { ControlState } from '../../engine/ports/install-target.ts';
+import type { InstalledState } from '../../engine/ports/install-target.ts';
 import type { ObjectInfo } from '../../engine/ports/object-store.ts';
 
 /** What the combined versions need of an object. */
@@ -58,7 +58,7 @@ function versionOfAll(
  * The data must be installed: never attempted, interrupted, ordered, or installed from an older import. A failure waits for a
  * person or, where a dependency is missing, for a full run.
  */
-export function dataAreDue(state: ControlState, version: ObjectVersion): boolean {
+export function dataAreDue(state: InstalledState, version: ObjectVersion): boolean {
   const status = state.messages.data?.status;
   switch (status) {
     case undefined:
@@ -78,15 +78,15 @@ export function dataAreDue(state: ControlState, version: ObjectVersion): boolean
 }
 
 /** The plugin gave a final result for exactly this version of metadata and properties. */
-export function metaIsCurrent(state: ControlState, version: ObjectVersion): boolean {
+export function metaIsCurrent(state: InstalledState, version: ObjectVersion): boolean {
   const status = state.messages.meta?.status;
   const final = status === 'complete' || status === 'failed-validation' || status === 'failed-installation';
   return final && sameVersion(state.sync.meta, version);
 }
 
 /** The data are installed and visible, so the site needs the metadata too. */
-export const isInstalled = (state: ControlState): boolean =>
+export const isInstalled = (state: InstalledState): boolean =>
   state.deletedStatus === 0 && state.messages.data?.status === 'complete';
 
 /** Nothing of the dataset is on the target any more, or ever was. */
-export const isUninstalled = (state: ControlState): boolean => !state.present || state.deletedStatus === 1;
+export const isUninstalled = (state: InstalledState): boolean => !state.present || state.deletedStatus === 1;

@@ -3,13 +3,13 @@
 // read their next one meanwhile.
 //   a stream out of order   refused (`MergeCursor`)
 //   listing, cache          must answer: their failure is the merge's
-//   an install target       that fails is told of and left out from there on
+//   a target index          that fails is told of, and its install targets are left out from there on
 // Datasets come in batches, as many as were at hand, because to wait for each alone would be most of a run's time.
 
 import type { TargetId } from '../../engine/model/ids.ts';
 import { type DatasetAddress, datasetPrefix } from '../../engine/model/object-key.ts';
 import type { IndexedDataset, InstalledDataset, StoreOrdered, TargetIndex } from '../../engine/ports/catalog.ts';
-import type { ControlState } from '../../engine/ports/install-target.ts';
+import type { InstalledState } from '../../engine/ports/install-target.ts';
 import type { ObjectInfo } from '../../engine/ports/object-store.ts';
 import { defect, kindOf } from '../../engine/runtime/failure.ts';
 import { DatasetGrouping, type StoredDataset } from '../dataset/stored-dataset.ts';
@@ -20,7 +20,7 @@ interface MergeSources {
   /** Datasets up to and including this one are left out; the listing starts at {@link keysAfter} it. */
   readonly after?: DatasetAddress | undefined;
   readonly cache: StoreOrdered<IndexedDataset>;
-  readonly targets: ReadonlyMap<TargetId, TargetIndex>;
+  readonly targets: Iterable<TargetIndex>;
   /** Called with keys that are below no dataset and belong to no other service. */
   readonly onStray?: (key: string) => void;
 }
@@ -29,42 +29,43 @@ export interface MergedDataset extends DatasetAddress {
   readonly stored: StoredDataset | undefined;
   readonly indexed: IndexedDataset | undefined;
   /** Per target that answers; undefined if the target does not know the dataset. */
-  readonly installed: ReadonlyMap<TargetId, ControlState | undefined>;
+  readonly installed: ReadonlyMap<TargetId, InstalledState | undefined>;
 }
 
-type TargetCursors = ReadonlyMap<TargetId, MergeCursor<InstalledDataset>>;
+type TargetCursors = ReadonlyMap<TargetIndex, MergeCursor<InstalledDataset>>;
 
 /**
  * Every dataset that any source knows, once, in the order of the store's keys.
- * @param onLeftOut called with an install target that failed; its datasets are not compared from there on
+ * @param onLeftOut called with an index that failed; its install targets are not compared from there on
  */
 export async function* mergeInStoreOrder(
   sources: MergeSources,
-  onLeftOut: (target: TargetId, error: unknown) => void,
+  onLeftOut: (index: TargetIndex, error: unknown) => void,
   signal: AbortSignal,
 ): AsyncGenerator<readonly MergedDataset[], void, undefined> {
   const listing = storedPages(sources.stored, sources.onStray);
   try {
-    const { after, targets: indexes } = sources;
+    const { after } = sources;
+    const indexes = [...sources.targets];
     const stored = new MergeCursor('object store', listing);
-    const cache = new MergeCursor('cache', pagesOf(sources.cache, PAGE, signal, after), indexes.size > 0);
-    const rows = pageOf(indexes.size);
-    const targets = new Map(
-      [...indexes].map(([id, index]) => [id, new MergeCursor(id, pagesOf(index, rows, signal, after), true)] as const),
-    );
+    const cache = new MergeCursor('cache', pagesOf(sources.cache, PAGE, signal, after), indexes.length > 0);
+    const rows = pageOf(indexes);
+    const cursorOf = (index: TargetIndex): MergeCursor<InstalledDataset> =>
+      new MergeCursor(index.targets.join(', '), pagesOf(index, rows, signal, after), true);
+    const targets = new Map(indexes.map((index) => [index, cursorOf(index)] as const));
     // The first pages of all of them at once.
     for (const cursor of [cache, ...targets.values()]) cursor.readAhead();
     for (;;) {
       signal.throwIfAborted();
       await stored.fill();
       await cache.fill();
-      for (const [id, cursor] of targets) {
+      for (const [index, cursor] of targets) {
         try {
           await cursor.fill();
         } catch (error) {
           if (signal.aborted || kindOf(error) === 'aborted') throw error;
-          targets.delete(id);
-          onLeftOut(id, error);
+          targets.delete(index);
+          onLeftOut(index, error);
         }
       }
       if (![stored, cache, ...targets.values()].some(({ head }) => head)) return;
@@ -88,10 +89,20 @@ function atHand(
     if (!first) break;
     const { owner, dataset } = first;
     const [inStore, indexed] = [stored.take(first), cache.take(first)];
-    const installed = new Map([...targets].map(([id, cursor]) => [id, cursor.take(first)?.control] as const));
-    batch.push({ owner, dataset, stored: inStore, indexed, installed });
+    batch.push({ owner, dataset, stored: inStore, indexed, installed: statesOf(targets, first) });
   }
   return batch;
+}
+
+function statesOf(targets: TargetCursors, at: DatasetAddress): MergedDataset['installed'] {
+  const all = new Map<TargetId, InstalledState | undefined>();
+  for (const [index, cursor] of targets) {
+    const row = cursor.take(at);
+    // Usual, and then the row says it all.
+    if (targets.size === 1 && row?.installs.size === index.targets.length) return row.installs;
+    for (const id of index.targets) all.set(id, row?.installs.get(id));
+  }
+  return all;
 }
 
 function firstOf(cursors: readonly MergeCursor<DatasetAddress>[]): DatasetAddress | undefined {
@@ -106,8 +117,11 @@ function firstOf(cursors: readonly MergeCursor<DatasetAddress>[]): DatasetAddres
 /** Rows of a page: so many that the round trip is small beside them. */
 export const PAGE = 1_000;
 
-/** Rows of a page of each of several indexes, which together hold no more than two pages of one alone. */
-const pageOf = (indexes: number): number => Math.min(PAGE, Math.ceil((2 * PAGE) / indexes));
+/** Rows of a page of each index. The pages of all of them have no more states of targets than two pages of one target. */
+function pageOf(indexes: readonly TargetIndex[]): number {
+  const targets = indexes.reduce((sum, index) => sum + index.targets.length, 0);
+  return Math.min(PAGE, Math.ceil((2 * PAGE) / targets));
+}
 
 class MergeCursor<Row extends DatasetAddress> {
   readonly #name: string;

@@ -2,10 +2,9 @@
 // decided by the reconciliation lane, which checks again under the dataset's lease.
 
 import type { DataTypes } from '../../engine/model/data-types.ts';
-import type { TargetId } from '../../engine/model/ids.ts';
 import { type DatasetState, isDeleted } from '../../engine/model/status.ts';
 import type { IndexedDataset, ObjectVersion } from '../../engine/ports/catalog.ts';
-import type { ControlState } from '../../engine/ports/install-target.ts';
+import { ABSENT, type InstalledState } from '../../engine/ports/install-target.ts';
 import type { ObjectInfo } from '../../engine/ports/object-store.ts';
 import {
   combinedVersion,
@@ -58,17 +57,16 @@ export function decide({ stored, indexed, installed }: MergedDataset, context: D
 
   const due = stateIsDue(stored, indexed.state);
   if (due) return because(due);
-  const known = [...installed].filter(([id]) => indexed.installTargets.includes(id));
   const shared = sharesInSync(indexed.sync.shares, sharesVersion(stored.shares));
   if (indexed.state !== 'live') {
     if (indexed.state === 'superseded' && !shared) return because('its shares have changed');
-    const left = known.find(([, state]) => state && !isUninstalled(state));
-    if (left) return because(`not uninstalled from ${left[0]}`);
+    const left = indexed.installTargets.find((id) => !isUninstalled(installed.get(id) ?? ABSENT));
+    if (left) return because(`not uninstalled from ${left}`);
     return context.full && indexed.state === 'deleting' ? because('its deletion is not finished') : IN_SYNC;
   }
   if (!sameVersion(indexed.sync.meta, meta)) return because('its metadata have changed', true);
   if (!shared) return because('its shares have changed');
-  const reason = filesAreDue(stored, indexed, context) ?? targetsAreDue(stored, meta, indexed, known, context);
+  const reason = filesAreDue(stored, indexed, context) ?? targetsAreDue(stored, meta, indexed, installed, context);
   return reason === undefined ? IN_SYNC : because(reason);
 }
 
@@ -117,7 +115,7 @@ function targetsAreDue(
   stored: StoredDataset,
   meta: ObjectInfo,
   indexed: IndexedDataset,
-  installed: readonly (readonly [TargetId, ControlState | undefined])[],
+  installed: MergedDataset['installed'],
   { types, now }: DecisionContext,
 ): string | undefined {
   const data = stored.objects['install-ready.zip'];
@@ -125,7 +123,9 @@ function targetsAreDue(
   const type = types.find(indexed.type);
   const shares = sharesVersion(stored.shares);
   const version = combinedVersion(versionOf(meta), stored.properties);
-  for (const [id, state] of installed) {
+  for (const id of indexed.installTargets) {
+    if (!installed.has(id)) continue;
+    const state = installed.get(id);
     const reason = type && types.appliesTo(type, id) ? installIsDue(state, data, version, now) : undefined;
     if (reason) return `${reason} ${id}`;
     // Without a plugin nothing is installed, but what was installed before must still follow the shares.
@@ -136,7 +136,7 @@ function targetsAreDue(
 }
 
 function installIsDue(
-  state: ControlState | undefined,
+  state: InstalledState | undefined,
   data: ObjectVersion,
   meta: ObjectVersion,
   now: number,

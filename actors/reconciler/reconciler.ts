@@ -35,8 +35,8 @@ export interface ReconcilerPorts {
   readonly store: ObjectStore;
   readonly index: Pick<DatasetIndex, 'page' | 'forgotten'>;
   readonly slimPasses: SlimPasses;
-  /** Indexes of the enabled install targets. */
-  readonly targetIndexes: ReadonlyMap<TargetId, TargetIndex>;
+  /** Of the enabled install targets, each in one of them. */
+  readonly targetIndexes: readonly TargetIndex[];
   readonly jobs: Pick<Jobs, 'enqueue'>;
   readonly events: Pick<EventLog, 'nextEventId'>;
   readonly types: DataTypes;
@@ -113,7 +113,7 @@ export class Reconciler {
   async #run(order: ReconcilerOrder, draft: Draft, signal: AbortSignal): Promise<void> {
     // An unavailable store must not look empty.
     await this.#ports.store.probe(signal);
-    const targets = new Map(order.kind === 'full' ? this.#ports.targetIndexes : []);
+    const targets = new Set(order.kind === 'full' ? this.#ports.targetIndexes : []);
     const first = await this.#compare(order, targets, draft, signal);
     if (order.kind === 'slim') return;
     draft.wouldDelete = first.absent;
@@ -126,14 +126,14 @@ export class Reconciler {
 
   async #compare(
     { kind, pace }: ReconcilerOrder,
-    targets: Map<TargetId, TargetIndex>,
+    targets: Set<TargetIndex>,
     draft: Draft,
     signal: AbortSignal,
   ): Promise<ReconcilerTally> {
     const { clock, slimPasses, types } = this.#ports;
     const now = clock.now();
     const part = pace ? nextPart(await slimPasses.load(signal), pace, now) : wholeStore(now);
-    const tally = new ReconcilerTally(targets.keys());
+    const tally = new ReconcilerTally(targetsOf(targets));
     // Datasets whose metadata must be read first are collected separately.
     const batch = this.#batch('reconciliation', `${kind}-reconciler`, signal);
     const unread: DatasetAddress[] = [];
@@ -188,13 +188,8 @@ export class Reconciler {
     draft.reconciled = handedOver;
   }
 
-  async #delete(
-    first: ReconcilerTally,
-    targets: Map<TargetId, TargetIndex>,
-    draft: Draft,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const tally = new ReconcilerTally(targets.keys());
+  async #delete(first: ReconcilerTally, targets: Set<TargetIndex>, draft: Draft, signal: AbortSignal): Promise<void> {
+    const tally = new ReconcilerTally(targetsOf(targets));
     const context = { now: this.#ports.clock.now(), types: this.#ports.types, full: true };
     const batch = this.#batch('hardDelete', 'full-reconciler', signal);
     const candidates: DatasetAddress[] = [];
@@ -229,23 +224,25 @@ export class Reconciler {
   }
 
   #merge(
-    targets: Map<TargetId, TargetIndex>,
+    targets: Set<TargetIndex>,
     tally: ReconcilerTally,
     draft: Draft,
     signal: AbortSignal,
     after?: DatasetAddress,
   ): AsyncIterable<readonly MergedDataset[]> {
     const { store, index } = this.#ports;
-    const leaveOut = (target: TargetId, error: unknown): void => {
-      targets.delete(target);
-      tally.leaveOut(target);
-      draft.leftOut = [...draft.leftOut, { target, reason: messageOf(error) }];
+    const leaveOut = (left: TargetIndex, error: unknown): void => {
+      targets.delete(left);
       const level = kindOf(error) === 'transient' ? 'warn' : 'error';
-      this.#log[level]({ target, err: messageOf(error) }, 'an install target is skipped in this run');
+      for (const target of left.targets) {
+        tally.leaveOut(target);
+        draft.leftOut = [...draft.leftOut, { target, reason: messageOf(error) }];
+        this.#log[level]({ target, err: messageOf(error) }, 'an install target is skipped in this run');
+      }
     };
     const onStray = (key: string): void => this.#log.debug({ key }, 'object belongs to no dataset');
     const stored = store.pages('', after ? { after: keysAfter(after) } : {}, signal);
-    const sources = { stored, after, cache: index, targets: new Map(targets), onStray };
+    const sources = { stored, after, cache: index, targets, onStray };
     return mergeInStoreOrder(sources, leaveOut, signal);
   }
 
@@ -289,6 +286,9 @@ export class Reconciler {
     this.#log.error({ owner, dataset }, 'the listing of the object store omits a dataset that exists');
   }
 }
+
+const targetsOf = (indexes: Iterable<TargetIndex>): readonly TargetId[] =>
+  Array.from(indexes, ({ targets }) => targets).flat();
 
 /** Copies the strings: those of the streams are slices of a whole page's text and would keep the page in memory. */
 const kept = ({ owner, dataset }: DatasetAddress): DatasetAddress => ({

@@ -11,6 +11,6 @@ export const MARIADB: TargetPlatform = {
   ports: (database, options) => ({
     target: new MariaDbInstallTarget(database, options),
     grants: new MariaDbSiteGrants(database, options),
-    index: new MariaDbTargetIndex(database, options),
   }),
+  index: (database, options) => new MariaDbTargetIndex(database, options),
 };

@@ -106,7 +106,7 @@ export interface Core {
   /** Of the same targets. */
   readonly siteGrants: readonly SiteGrants[];
   /** Of the same targets. */
-  readonly targetIndexes: ReadonlyMap<TargetId, TargetIndex>;
+  readonly targetIndexes: readonly TargetIndex[];
   /** Undefined where uploads by URL are disabled. */
   readonly remoteFiles: RemoteFiles | undefined;
   /** Pools of the targets' control DBs, for health checks. */
@@ -160,7 +160,7 @@ export async function openCore(
     new Postgres(auditConnection(installer.cacheDb), log),
   );
   const directory = await openDirectory(installer.ldap, log);
-  const installTargets = await openTargets(
+  const { targets: installTargets, indexes: targetIndexes } = await openTargets(
     installer.installTargets,
     { directory, shared: installer.sharedTargetDbPooling, clock, log },
     scope,
@@ -206,7 +206,7 @@ export async function openCore(
     checks: [...logChecks, ...checks, fullCheck(uncountedStore), ...(directory ? [directoryCheck(directory)] : [])],
     targets: each(({ target }) => target),
     siteGrants: [...installTargets.values()].map(({ grants }) => grants),
-    targetIndexes: each(({ index }) => index),
+    targetIndexes,
     targetPools: each(({ database }) => database),
     onGap: (listener) => void listeners.push(listener),
     remoteFiles: remote && scope.use('remote files', new RemoteHttp(remote)),

@@ -9,7 +9,7 @@ import {
   PostgresInstallTarget,
 } from '../../engine/adapters/sites/install-target-postgres.ts';
 import { PostgresSiteGrants } from '../../engine/adapters/sites/site-grants-postgres.ts';
-import { PostgresTargetIndex } from '../../engine/adapters/sites/target-index-postgres.ts';
+import { PostgresTargetIndex, type TargetIndexOptions } from '../../engine/adapters/sites/target-index-postgres.ts';
 import type { TargetId } from '../../engine/model/ids.ts';
 import type { SiteGrants } from '../../engine/ports/access-requests.ts';
 import type { TargetIndex } from '../../engine/ports/catalog.ts';
@@ -34,7 +34,6 @@ export interface TargetDatabaseParts {
 export interface TargetPorts {
   readonly target: InstallTarget;
   readonly grants: SiteGrants;
-  readonly index: TargetIndex;
 }
 
 export interface OpenTarget extends TargetPorts {
@@ -42,18 +41,22 @@ export interface OpenTarget extends TargetPorts {
   readonly database: TargetDatabase;
 }
 
+export interface OpenTargets {
+  readonly targets: ReadonlyMap<TargetId, OpenTarget>;
+  /** Of all targets together. */
+  readonly indexes: readonly TargetIndex[];
+}
+
 /** What a database platform provides. */
 export interface TargetPlatform {
   open(connection: TargetConnection, parts: Pick<TargetDatabaseParts, 'clock' | 'log'>): TargetDatabase;
   ports(database: TargetDatabase, options: InstallTargetOptions): TargetPorts;
+  index(database: TargetDatabase, options: TargetIndexOptions): TargetIndex;
 }
 
-export async function openTargets(
-  targets: Targets,
-  parts: TargetDatabaseParts,
-  scope: Scope,
-): Promise<ReadonlyMap<TargetId, OpenTarget>> {
+export async function openTargets(targets: Targets, parts: TargetDatabaseParts, scope: Scope): Promise<OpenTargets> {
   const opened = new Map<TargetId, OpenTarget>();
+  const indexes: TargetIndex[] = [];
   for (const group of Map.groupBy(targets, ({ controlDb }) => sameDatabase(controlDb)).values()) {
     const platform = await platformFor(group);
     const database = openDatabase(group, platform, parts);
@@ -67,8 +70,10 @@ export async function openTargets(
       };
       opened.set(target.targetId, { database, ...platform.ports(database, options) });
     }
+    for (const [schema, sharing] of Map.groupBy(group, ({ controlDb }) => controlDb.schema))
+      indexes.push(platform.index(database, { targets: sharing.map(({ targetId }) => targetId), schema }));
   }
-  return opened;
+  return { targets: opened, indexes };
 }
 
 /** Equal for connections that one pool can serve. */
@@ -82,8 +87,8 @@ const POSTGRES: TargetPlatform = {
   ports: (database, options) => ({
     target: new PostgresInstallTarget(database, options),
     grants: new PostgresSiteGrants(database, options),
-    index: new PostgresTargetIndex(database, options),
   }),
+  index: (database, options) => new PostgresTargetIndex(database, options),
 };
 
 /** The driver of MariaDB is loaded only where it is needed. */

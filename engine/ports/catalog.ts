@@ -6,7 +6,7 @@ import type { DatasetId, TargetId, UserId } from '../model/ids.ts';
 import type { DatasetMetadata, DatasetType, FileEntry } from '../model/metadata.ts';
 import type { DatasetAddress } from '../model/object-key.ts';
 import type { DatasetState, ImportStatus, InstallKind, InstallStatus, UploadStatus } from '../model/status.ts';
-import type { ControlState } from './install-target.ts';
+import type { InstalledState } from './install-target.ts';
 import type { JobRequest, Lease } from './jobs.ts';
 import type { SettledObject } from './storage-room.ts';
 
@@ -156,9 +156,10 @@ export interface IndexedDataset extends DatasetAddress {
   readonly sync: Readonly<Partial<Record<SyncPart, ObjectVersion>>>;
 }
 
-/** A dataset as one install target knows it. */
+/** A dataset as the install targets of one control schema know it. */
 export interface InstalledDataset extends DatasetAddress {
-  readonly control: ControlState;
+  /** Of every target that has a row, which is at least one. Targets with equal states may share the object. */
+  readonly installs: ReadonlyMap<TargetId, InstalledState>;
 }
 
 export interface StoreOrdered<Row extends DatasetAddress> {
@@ -169,8 +170,11 @@ export interface StoreOrdered<Row extends DatasetAddress> {
   page(after: DatasetAddress | undefined, limit: number, signal: AbortSignal): Promise<readonly Row[]>;
 }
 
-/** One per install target, beside its {@link InstallTarget}. */
-export type TargetIndex = StoreOrdered<InstalledDataset>;
+/** One per control schema. */
+export interface TargetIndex extends StoreOrdered<InstalledDataset> {
+  /** The targets that it is asked about, at least one. The schema may have others. */
+  readonly targets: readonly TargetId[];
+}
 
 export const RETIRED_STATES = ['superseded', 'deleted', 'pruning'] as const;
 export type RetiredState = (typeof RETIRED_STATES)[number];

@@ -53,6 +53,15 @@ export interface ControlState {
   readonly sync: Readonly<Partial<Record<SyncPart, ObjectVersion>>>;
 }
 
+/** What a comparison needs of a state: no texts, and no time but where its age counts. */
+export interface InstalledState extends Pick<ControlState, 'present' | 'deletedStatus' | 'sync'> {
+  readonly messages: Readonly<Partial<Record<InstallKind, InstalledMessage>>>;
+}
+
+export type InstalledMessage =
+  | { readonly status: 'missing-dependency'; readonly updated: Date }
+  | { readonly status: Exclude<InstallStatus, 'missing-dependency'> };
+
 /** Of a target that has no row of the dataset. */
 export const ABSENT: ControlState = { present: false, type: undefined, deletedStatus: 0, messages: {}, sync: {} };
 

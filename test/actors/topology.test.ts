@@ -78,7 +78,7 @@ class Site {
       ...{ store, targets, jobs, events, metrics: new Metrics(), settings: DAEMONS },
       index: new FakeDatasetIndex(catalog, () => world.jobs.rows),
       slimPasses: this.slimPasses,
-      targetIndexes: new Map([...targets.keys()].map((name) => [name, new FakeTargetIndex(name, world.schema)])),
+      targetIndexes: [new FakeTargetIndex(targets.keys(), world.schema)],
     });
     const children = topology({
       ...world.settings,

@@ -24,9 +24,8 @@ void tellOf(async ({ kind, pace, database, store: at, targets }: ReconcileOrder)
     ...{ store, log, clock: systemClock, metrics: new Metrics(), types: new DataTypes([], []) },
     index: new PostgresDatasetIndex(db),
     slimPasses: new PostgresSlimPasses(db),
-    targetIndexes: new Map(
-      targets.map((id) => [targetId(id), new PostgresTargetIndex(db, { id: targetId(id), schema: 'control' })]),
-    ),
+    targetIndexes:
+      targets.length > 0 ? [new PostgresTargetIndex(db, { targets: targets.map(targetId), schema: 'control' })] : [],
     jobs: { enqueue: async (jobs) => void asked.push(...jobs.map(({ dataset }) => dataset)) },
     events: { nextEventId: async () => ++events },
   });

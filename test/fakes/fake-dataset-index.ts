@@ -3,7 +3,14 @@
 import type { DatasetId, TargetId } from '../../engine/model/ids.ts';
 import type { DatasetMetadata } from '../../engine/model/metadata.ts';
 import { type DatasetAddress, datasetPrefix } from '../../engine/model/object-key.ts';
+import type { InstallKind } from '../../engine/model/status.ts';
 import type { DatasetIndex, IndexedDataset, InstalledDataset, TargetIndex } from '../../engine/ports/catalog.ts';
+import type {
+  ControlState,
+  InstalledMessage,
+  InstalledState,
+  InstallMessage,
+} from '../../engine/ports/install-target.ts';
 import type { FakeCatalog, FakeDataset } from './fake-catalog.ts';
 import type { FakeControlSchema } from './fake-install-target.ts';
 import type { FakeJobRow } from './fake-jobs.ts';
@@ -61,23 +68,35 @@ export class FakeDatasetIndex implements DatasetIndex {
 }
 
 export class FakeTargetIndex implements TargetIndex {
-  readonly #id: TargetId;
+  readonly targets: readonly TargetId[];
   readonly #schema: FakeControlSchema;
 
-  constructor(id: TargetId, schema: FakeControlSchema) {
-    this.#id = id;
+  constructor(targets: Iterable<TargetId>, schema: FakeControlSchema) {
+    this.targets = [...targets];
     this.#schema = schema;
   }
 
   page: TargetIndex['page'] = async (after, limit, signal) => {
     signal.throwIfAborted();
     const rows = [...this.#schema.rows].flatMap(([dataset, { targets }]): InstalledDataset[] => {
-      const install = targets.get(this.#id);
-      if (!install) return [];
-      return [{ owner: install.document.owner, dataset, control: install.state }];
+      const ours = [...targets].filter(([id]) => this.targets.includes(id));
+      const [first] = ours;
+      if (!first) return [];
+      const installs = new Map(ours.map(([id, { state }]) => [id, installedState(state)]));
+      return [{ owner: first[1].document.owner, dataset, installs }];
     });
     return inStoreOrder(rows, after, limit);
   };
+}
+
+/** What an index says of a state. */
+export function installedState({ present, deletedStatus, messages, sync }: ControlState): InstalledState {
+  const said = Object.entries(messages) as [InstallKind, InstallMessage][];
+  const brief = said.map(([kind, { status, updated }]): [InstallKind, InstalledMessage] => [
+    kind,
+    status === 'missing-dependency' ? { status, updated } : { status },
+  ]);
+  return { present, deletedStatus, messages: Object.fromEntries(brief), sync };
 }
 
 const indexed = ({ metadata, upload, import: imported, ...known }: FakeDataset): IndexedDataset => ({

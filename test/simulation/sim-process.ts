@@ -170,9 +170,7 @@ function openPorts(process: SimProcess, world: World) {
       ),
     ),
     slimPasses: gate.wrap('slimPasses', world.slimPasses),
-    targetIndexes: new Map(
-      [...world.targets.keys()].map((name) => [name, gate.wrap('index', new FakeTargetIndex(name, world.schema))]),
-    ),
+    targetIndexes: [gate.wrap('index', new FakeTargetIndex(world.targets.keys(), world.schema))],
     edits: new SimEdits(world.catalog, world.rows, gate, process),
     scratch: new SimScratch(),
     gate,

@@ -19,9 +19,7 @@ export async function fullRun(world: LaneWorld, order: Partial<ReconcilerOrder> 
     store: world.store,
     index: new FakeDatasetIndex(world.catalog, () => world.jobs.rows),
     slimPasses: new FakeSlimPasses(),
-    targetIndexes: new Map(
-      [...world.targets.keys()].map((target) => [target, new FakeTargetIndex(target, world.schema)]),
-    ),
+    targetIndexes: [new FakeTargetIndex(world.targets.keys(), world.schema)],
     jobs: new FakeJobs(world.jobs, id),
     events: new FakeEventLog(new EventLogTable(clock), id),
     ...{ clock, log, metrics, types },

@@ -2,9 +2,9 @@
 
 import { combinedVersion, NO_SHARES, sharesVersion, versionOf } from '../../actors/dataset/dataset-versions.ts';
 import type { StoredDataset } from '../../actors/dataset/stored-dataset.ts';
-import type { DatasetId, UserId } from '../../engine/model/ids.ts';
+import type { DatasetId, TargetId, UserId } from '../../engine/model/ids.ts';
 import { type DatasetAddress, type DatasetObject, datasetPrefix } from '../../engine/model/object-key.ts';
-import type { IndexedDataset, StoreOrdered } from '../../engine/ports/catalog.ts';
+import type { IndexedDataset, InstalledDataset, StoreOrdered } from '../../engine/ports/catalog.ts';
 import type { ControlState } from '../../engine/ports/install-target.ts';
 import type { ObjectInfo } from '../../engine/ports/object-store.ts';
 import { PLASMO } from './dataset-samples.ts';
@@ -82,6 +82,13 @@ export function controlOf(
     ...more,
   };
 }
+
+/** In the same state on each of the targets. */
+export const installedOn = (
+  targets: readonly TargetId[],
+  at: DatasetAddress,
+  control: Partial<ControlState> = {},
+): InstalledDataset => ({ ...at, installs: new Map(targets.map((id) => [id, controlOf(at, control)])) });
 
 /** Pages over rows that are at hand, in the order given. */
 export function indexOf<Row extends DatasetAddress>(rows: readonly Row[]): StoreOrdered<Row> {

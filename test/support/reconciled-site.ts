@@ -18,7 +18,7 @@ import { FakeSlimPasses } from '../fakes/fake-slim-passes.ts';
 import { VirtualClock } from '../fakes/virtual-clock.ts';
 import { metadataOf, PLASMO, TOXO } from './dataset-samples.ts';
 import { TYPES } from './lane-settings.ts';
-import { addressOf, controlOf, INSTALLED_OBJECTS, indexedOf, indexOf } from './merged-datasets.ts';
+import { addressOf, INSTALLED_OBJECTS, indexedOf, indexOf, installedOn } from './merged-datasets.ts';
 
 const never = new AbortController().signal;
 const FULL: ReconcilerOrder = { kind: 'full', performDeletes: true, allowDeletes: false };
@@ -40,8 +40,8 @@ export class ReconciledSite {
     [PLASMO, []],
     [TOXO, []],
   ]);
-  /** Replace one to make it misbehave. */
-  readonly targetIndexes = new Map<TargetId, TargetIndex>([...this.targets].map(([id, rows]) => [id, indexOf(rows)]));
+  /** Each target has a control schema of its own. */
+  readonly targetIndexes: TargetIndex[] = [...this.targets].map(([id, rows]) => ({ targets: [id], ...indexOf(rows) }));
   /** Datasets that the cache says have a job. */
   readonly busy = new Set<DatasetId>();
   readonly slimPasses = new FakeSlimPasses();
@@ -69,6 +69,13 @@ export class ReconciledSite {
   } satisfies ReconcilerPorts;
   readonly reconciler = new Reconciler(this.ports);
 
+  /** Makes the index of a target misbehave. */
+  replacePage(target: TargetId, replaced: (page: TargetIndex['page']) => TargetIndex['page']): void {
+    const place = this.targetIndexes.findIndex(({ targets }) => targets.includes(target));
+    const { targets, page } = this.targetIndexes[place] as TargetIndex;
+    this.targetIndexes[place] = { targets, page: replaced(page) };
+  }
+
   run(order: Partial<ReconcilerOrder> = {}): Promise<ReconcilerReport> {
     return this.reconciler.runOnce({ ...FULL, ...order }, never);
   }
@@ -93,7 +100,7 @@ export class ReconciledSite {
     const place = rows.findLastIndex((row) => datasetPrefix(row) < datasetPrefix(at)) + 1;
     const isKnown = rows[place] !== undefined && datasetPrefix(rows[place]) === datasetPrefix(at);
     const row =
-      database === 'cache' ? indexedOf(at, { sync, ...more }) : { ...at, control: controlOf(at, { sync, ...more }) };
+      database === 'cache' ? indexedOf(at, { sync, ...more }) : installedOn([database], at, { sync, ...more });
     rows.splice(place, isKnown ? 1 : 0, row);
   }
 

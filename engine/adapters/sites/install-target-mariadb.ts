@@ -20,8 +20,8 @@ import { type MariaDb, quoteName } from '../mariadb/mariadb.ts';
 import type { Sql } from '../postgres/postgres.ts';
 import { storableText } from '../postgres/sql-parameters.ts';
 import { type ControlRows, controlRows } from './control-rows.ts';
+import { type MariaDbStateRow, mariaDbState, STATE, stateJoins } from './control-state-mariadb.ts';
 import type { InstallTargetOptions } from './install-target-postgres.ts';
-import { type MariaDbStateRow, mariaDbState, STATE, stateJoins } from './target-index-mariadb.ts';
 
 interface Fenced {
   readonly dataset: DatasetId;

@@ -17,7 +17,7 @@ import { type Postgres, quoteIdentifier, type Sql } from '../postgres/postgres.t
 import { SqlParameters, statementName, storableText } from '../postgres/sql-parameters.ts';
 import { documentCtes, newDocumentCtes } from './control-document.ts';
 import { type ControlTarget, deletedCtes, fence, purgeCtes } from './control-fence.ts';
-import { type ControlStateRow, controlState, controlStateColumns } from './target-index-postgres.ts';
+import { type ControlStateRow, controlState, controlStateColumns } from './control-state-postgres.ts';
 
 export interface InstallTargetOptions {
   readonly id: TargetId;

@@ -50,7 +50,7 @@ async function setup(t: Test, reconciler: Partial<DaemonSettings['reconciler']> 
       beginPruning: async () => new Map(),
     },
     slimPasses: new FakeSlimPasses(),
-    targetIndexes: new Map(),
+    targetIndexes: [],
     targets: new Map(),
     jobs: { enqueue: async (requests) => void jobs.push(...requests) },
     events: { nextEventId: async () => 1 },

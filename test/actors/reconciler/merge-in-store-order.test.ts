@@ -14,11 +14,11 @@ import type { ObjectInfo } from '../../../engine/ports/object-store.ts';
 import { aborted, defect, transient } from '../../../engine/runtime/failure.ts';
 import { FakeObjectStore } from '../../fakes/fake-object-store.ts';
 import { PLASMO, TOXO } from '../../support/dataset-samples.ts';
-import { addressOf, controlOf, indexedOf, indexOf, storedOf } from '../../support/merged-datasets.ts';
+import { addressOf, indexedOf, indexOf, installedOn, storedOf } from '../../support/merged-datasets.ts';
 
 const never = new AbortController().signal;
-const refuse = (target: TargetId, error: unknown): never => {
-  throw new Error(`${target} was left out: ${error}`);
+const refuse = ({ targets }: TargetIndex, error: unknown): never => {
+  throw new Error(`${targets} was left out: ${error}`);
 };
 
 /** In pages that are shorter than what lies below a dataset, or longer. */
@@ -30,15 +30,23 @@ const listedOf = (at: DatasetAddress): readonly ObjectInfo[] =>
   objectsOf(storedOf(at)).toSorted((a, b) => (a.key < b.key ? -1 : 1));
 const cacheOf = (datasets: readonly DatasetAddress[]): StoreOrdered<IndexedDataset> =>
   indexOf(datasets.map((at) => indexedOf(at)));
-const targetOf = (datasets: readonly DatasetAddress[]): TargetIndex =>
-  indexOf(datasets.map((at): InstalledDataset => ({ ...at, control: controlOf(at) })));
+const targetOf = (target: TargetId, datasets: readonly DatasetAddress[]): TargetIndex => ({
+  targets: [target],
+  ...indexOf(datasets.map((at) => installedOn([target], at))),
+});
+
+/** Several targets in one control schema. */
+const schemaOf = (targets: readonly TargetId[], datasets: readonly InstalledDataset[]): TargetIndex => ({
+  targets,
+  ...indexOf(datasets),
+});
 
 /** One line per dataset: who knows it. */
 async function merged(
   stored: AsyncIterable<readonly ObjectInfo[]>,
   cache: StoreOrdered<IndexedDataset>,
-  targets: ReadonlyMap<TargetId, TargetIndex> = new Map(),
-  onLeftOut: (target: TargetId, error: unknown) => void = refuse,
+  targets: readonly TargetIndex[] = [],
+  onLeftOut: (index: TargetIndex, error: unknown) => void = refuse,
 ): Promise<string[]> {
   const lines: string[] = [];
   for await (const batch of mergeInStoreOrder({ stored, cache, targets }, onLeftOut, never))
@@ -57,10 +65,7 @@ function lineOf({ stored, indexed, installed, ...at }: MergedDataset): string {
 
 t.test('every dataset comes once, with what each side knows of it', async (t) => {
   const [a, b, c, d] = [addressOf(1, 'a'), addressOf(1, 'b'), addressOf(1, 'c'), addressOf(1, 'd')];
-  const targets = new Map([
-    [PLASMO, targetOf([b, d])],
-    [TOXO, targetOf([b])],
-  ]);
+  const targets = [targetOf(PLASMO, [b, d]), targetOf(TOXO, [b])];
   t.strictSame(await merged(listingOf([a, b]), cacheOf([b, c]), targets), [
     '1/a/ store, not PlasmoSite, not ToxoSite',
     '1/b/ store, cache, PlasmoSite, ToxoSite',
@@ -81,8 +86,8 @@ t.test('a stream that is not in order is refused, since read on it would make da
   await t.rejects(merged(listingOf([a, b, a]), cacheOf([])), message('object store'));
   await t.rejects(merged(listingOf([]), cacheOf([a, a])), { kind: 'defect', message: /1\/a\/ comes after 1\/a\// });
   const left: unknown[] = [];
-  const lines = await merged(listingOf([a, b]), cacheOf([a, b]), new Map([[PLASMO, targetOf([b, a])]]), (...told) =>
-    left.push(told),
+  const lines = await merged(listingOf([a, b]), cacheOf([a, b]), [targetOf(PLASMO, [b, a])], ({ targets }, error) =>
+    left.push([...targets, error]),
   );
   t.strictSame(lines, ['1/a/ store, cache, not PlasmoSite', '1/b/ store, cache, PlasmoSite']);
   t.match(left, [[PLASMO, message('PlasmoSite')]]);
@@ -98,24 +103,49 @@ t.test('an order that breaks between two pages is found, too', async (t) => {
 
 t.test('a target that fails on the way is left out from there on, the others go on', async (t) => {
   const all = Array.from({ length: PAGE + 1 }, (_, i) => addressOf(1, `d${String(i).padStart(4, '0')}`));
-  const whole = targetOf(all);
+  const whole = targetOf(PLASMO, all);
   const failing: TargetIndex = {
+    ...whole,
     page: async (after, ...rest) => {
       if (after) throw transient('PlasmoSite is away');
       return whole.page(after, ...rest);
     },
   };
-  const targets = new Map([
-    [PLASMO, failing],
-    [TOXO, whole],
-  ]);
+  const targets = [failing, targetOf(TOXO, all)];
   const left: string[] = [];
-  const lines = await merged(listingOf(all), cacheOf(all), targets, (id, error) => left.push(`${id}: ${error}`));
+  const lines = await merged(listingOf(all), cacheOf(all), targets, (index, error) =>
+    left.push(`${index.targets}: ${error}`),
+  );
   t.strictSame(lines.slice(PAGE - 1), [
     `1/${all[PAGE - 1]?.dataset}/ store, cache, PlasmoSite, ToxoSite`,
     `1/${all[PAGE]?.dataset}/ store, cache, ToxoSite`,
   ]);
   t.strictSame(left, ['PlasmoSite: Failure: PlasmoSite is away']);
+});
+
+t.test('all targets of a control schema that fails are left out', async (t) => {
+  const [a, gone] = [addressOf(1, 'a'), addressOf(1, 'gone')];
+  const schema = schemaOf([PLASMO, TOXO], [installedOn([TOXO], a), installedOn([PLASMO, TOXO], gone)]);
+  const lines = (page = schema.page, left: unknown[] = []) =>
+    merged(listingOf([a]), cacheOf([a]), [{ ...schema, page }], ({ targets }) => left.push(targets));
+  t.strictSame(await lines(), ['1/a/ store, cache, not PlasmoSite, ToxoSite', '1/gone/ PlasmoSite, ToxoSite']);
+  const left: unknown[] = [];
+  t.strictSame(await lines(() => Promise.reject(transient('away')), left), ['1/a/ store, cache']);
+  t.strictSame(left, [[PLASMO, TOXO]]);
+});
+
+t.test('the more targets there are, the fewer datasets a page has', async (t) => {
+  const asked: number[] = [];
+  const target = (id: string) => `Target${id}` as TargetId;
+  const index = (...targets: TargetId[]): TargetIndex => ({
+    targets,
+    page: async (_after, limit) => {
+      asked.push(limit);
+      return [];
+    },
+  });
+  await merged(listingOf([]), cacheOf([]), [index(target('A'), target('B'), target('C')), index(target('D'))]);
+  t.strictSame(asked, [PAGE / 2, PAGE / 2], 'as many states as two pages of one target have');
 });
 
 t.test('a listing or a cache that fails ends the merge', async (t) => {
@@ -132,13 +162,14 @@ t.test('a listing or a cache that fails ends the merge', async (t) => {
 t.test('an abort is not taken for a target that is away', async (t) => {
   const stop = new AbortController();
   const target: TargetIndex = {
+    targets: [PLASMO],
     page: async (_after, _limit, signal) => {
       stop.abort(aborted('shutdown'));
       signal.throwIfAborted();
       return [];
     },
   };
-  const sources = { stored: listingOf([]), cache: cacheOf([]), targets: new Map([[PLASMO, target]]) };
+  const sources = { stored: listingOf([]), cache: cacheOf([]), targets: [target] };
   const all = mergeInStoreOrder(sources, refuse, stop.signal);
   await t.rejects(all.next(), { kind: 'aborted', message: 'shutdown' });
 });
@@ -152,7 +183,7 @@ t.test('the listing is closed when the reader stops early', async (t) => {
       closed = true;
     }
   }
-  const sources = { stored: listing(), cache: cacheOf([]), targets: new Map() };
+  const sources = { stored: listing(), cache: cacheOf([]), targets: [] };
   for await (const [one] of mergeInStoreOrder(sources, refuse, never)) {
     t.equal(one?.dataset, 'a');
     break;
@@ -187,7 +218,7 @@ t.test('no more than one page of the listing and two of each database are held, 
   const sources = {
     stored: listing(),
     cache: pages('cache', (one) => indexedOf(one)),
-    targets: new Map([[PLASMO, pages('target', (one): InstalledDataset => ({ ...one, control: controlOf(one) }))]]),
+    targets: [{ targets: [PLASMO], ...pages('target', (one) => installedOn([PLASMO], one)) }],
   };
   for await (const batch of mergeInStoreOrder(sources, refuse, never)) {
     if (!batch.every((one) => one.stored && one.indexed && one.installed.get(PLASMO)))
@@ -214,7 +245,12 @@ t.test('whatever the streams hold, they come as a map of all of them has it in t
     );
     const ordered = [...all.values()].sort((a, b) => byBytes(a.at, b.at));
     const of = (name: string): DatasetAddress[] => ordered.filter(({ who }) => who.includes(name)).map(({ at }) => at);
-    const targets = new Map([PLASMO, TOXO].map((target) => [target, targetOf(of(target))]));
+    const apart = [PLASMO, TOXO].map((target) => targetOf(target, of(target)));
+    const both = ordered.flatMap(({ at, who }) => {
+      const on = [PLASMO, TOXO].filter((target) => who.includes(target));
+      return on.length > 0 ? [installedOn(on, at)] : [];
+    });
+    const together = [schemaOf([PLASMO, TOXO], both)];
     const wanted = ordered
       .filter(({ who }) => who.length > 0)
       .map(({ at, who }) => {
@@ -222,7 +258,8 @@ t.test('whatever the streams hold, they come as a map of all of them has it in t
         const installed = [PLASMO, TOXO].map((target) => (who.includes(target) ? target : `not ${target}`));
         return `${datasetPrefix(at)} ${[...known, ...installed].join(', ')}`;
       });
-    t.strictSame(await merged(listingOf(of('store')), cacheOf(of('cache')), targets), wanted);
+    for (const targets of [apart, together])
+      t.strictSame(await merged(listingOf(of('store')), cacheOf(of('cache')), targets), wanted);
   });
   await fc.assert(property, { numRuns: 200, seed: 20_260_101 });
 });
@@ -238,7 +275,7 @@ t.test('begun after a dataset, known or not, it gives the rest and nothing of th
       for (const name of ['-', 'raw/zz', 'vdi-meta.json', '~'])
         await store.put(datasetPrefix(at) + name, Buffer.of(), {}, never);
     const stored = store.pages('', { after: keysAfter(after) }, never);
-    const targets = new Map([[PLASMO, targetOf(inOrder)]]);
+    const targets = [targetOf(PLASMO, inOrder)];
     const lines: string[] = [];
     for await (const batch of mergeInStoreOrder({ stored, after, cache: cacheOf(inOrder), targets }, refuse, never))
       lines.push(...batch.map(lineOf));

@@ -70,7 +70,7 @@ t.test('a slim run sees to the cache alone and deletes nothing', async (t) => {
   await site.add(1, 'a', ['cache']);
   await site.addAbsent(1, 'gone');
   await site.put(addressOf(1, 'new'));
-  site.targetIndexes.set(PLASMO, { page: () => Promise.reject(new Error('a slim run asks no target')) });
+  site.replacePage(PLASMO, () => () => Promise.reject(new Error('a slim run asks no target')));
   await finds(
     t,
     site,
@@ -103,13 +103,10 @@ t.test('a target that does not answer is left out and told of, the others go on'
     await site.add(1, 'a', ['cache']);
     await site.addAbsent(1, 'gone-there', [PLASMO]);
     await site.addAbsent(1, 'gone-here', [TOXO]);
-    const index = site.targetIndexes.get(PLASMO);
     let asked = 0;
-    site.targetIndexes.set(PLASMO, {
-      page: async (...args) => {
-        if (asked++ < failures) throw transient('PlasmoSite is away');
-        return index?.page(...args) ?? [];
-      },
+    site.replacePage(PLASMO, (page) => async (...args) => {
+      if (asked++ < failures) throw transient('PlasmoSite is away');
+      return page(...args);
     });
     const leftOut = [{ target: PLASMO, reason: 'PlasmoSite is away' }];
     await finds(t, site, { listed: 1, deleted: 1, wouldDelete: { cache: 0, ToxoSite: 1 }, leftOut });
@@ -259,7 +256,7 @@ t.test('a listing of 20,000 datasets is never held whole: jobs are handed over a
   };
   const reconciler = new Reconciler({
     ...{ store, index: { page, forgotten: async () => [] }, slimPasses: new FakeSlimPasses() },
-    ...{ targetIndexes: new Map(), types: TYPES },
+    ...{ targetIndexes: [], types: TYPES },
     jobs: {
       enqueue: async (requests) => {
         seen.handedOver += requests.length;

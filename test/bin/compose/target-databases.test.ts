@@ -36,10 +36,11 @@ const target = (id: string, controlDb: DatabaseConnection): InstallTargetConfigu
 t.test('targets on the same server, database and user share their connections', async (t) => {
   await using scope = new Scope({ clock: systemClock, log: silentLogger() });
   const directory = { find: () => Promise.reject(new Error('not asked')), probe: async () => undefined };
-  const targets = await openTargets(
+  const { targets, indexes } = await openTargets(
     [
       target('OneDB', named('a')),
       target('OtherSchema', named('a', { schema: 'other' })),
+      target('SameSchema', named('a')),
       target('OtherHost', named('b')),
       target('OtherUser', named('a', { username: 'other' })),
       target('LookedUp', lookedUp('genes')),
@@ -54,4 +55,14 @@ t.test('targets on the same server, database and user share their connections', 
   t.equal(of('OneDB'), of('OtherSchema'));
   t.equal(of('LookedUp'), of('SameEntry'));
   t.equal(new Set([...targets.values()].map(({ database }) => database)).size, 6);
+  t.strictSame(
+    indexes.map((index) => index.targets),
+    [
+      ['OneDB', 'SameSchema'],
+      ...['OtherSchema', 'OtherHost', 'OtherUser'].map((id) => [id]),
+      ['LookedUp', 'SameEntry'],
+      ...['OtherEntry', 'MariaDB'].map((id) => [id]),
+    ],
+    'one index for each control schema',
+  );
 });
