@@ -18,6 +18,7 @@ import type { Logger } from '../../engine/runtime/log.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
 import type { Archives, Unpacked } from '../tasks/archives.ts';
+import { WORKSPACE_PREFIX } from './spare-entries.ts';
 import {
   bytesOf,
   holdsExactly,
@@ -28,7 +29,7 @@ import {
   stateOf,
   type TreeState,
 } from './tree-state.ts';
-import { METADATA, type Payload, WORKSPACE_PREFIX } from './workspace.ts';
+import { METADATA, type Payload } from './workspace.ts';
 
 /** How many trees wait for a call, and how long. */
 const MOST_TREES = 4;
