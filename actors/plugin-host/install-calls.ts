@@ -14,6 +14,7 @@ import type { HostedPlugin } from './hosted-plugins.ts';
 import type { ClearMark, InstallFolder } from './install-folder.ts';
 import type { ScriptEnvironment } from './script-environment.ts';
 import { exitError, type Scripts } from './scripts.ts';
+import type { SmallArchives } from './small-archives.ts';
 import { type UnpackedTrees, unpackPayload } from './unpacked-trees.ts';
 import { METADATA, type Payload, type Workspace } from './workspace.ts';
 
@@ -36,6 +37,7 @@ export async function runInstallData(
     readonly meta: MetadataDocument;
     readonly payload: Payload;
     readonly trees: UnpackedTrees;
+    readonly small: SmallArchives;
     readonly limits: ArchiveLimits;
   },
   scripts: Scripts,

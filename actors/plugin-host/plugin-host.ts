@@ -35,6 +35,7 @@ import { ClearMark, datasetsFolder, InstallFolder, sweepClearMarks, sweepDataset
 import type { InstalledModes } from './installed-tree.ts';
 import { baseEnvironment, importEnvironment, importId, installEnvironment } from './script-environment.ts';
 import { ScriptMetrics, Scripts } from './scripts.ts';
+import { SmallArchives } from './small-archives.ts';
 import { SpareEntries } from './spare-entries.ts';
 import { UnpackedTrees } from './unpacked-trees.ts';
 import { type Payload, sweepWorkspaces, Workspace } from './workspace.ts';
@@ -74,6 +75,7 @@ export class PluginHost {
   readonly #scripts: Scripts;
   readonly #gate: CallGate;
   readonly #spares: SpareEntries;
+  readonly #small: SmallArchives;
   /** What need not be unpacked. */
   readonly trees: UnpackedTrees;
 
@@ -84,6 +86,7 @@ export class PluginHost {
     this.#scripts = new Scripts(parts.runner, new ScriptMetrics(parts.metrics));
     this.#gate = new CallGate(options.gate, parts.clock);
     this.#spares = new SpareEntries(options.workDir, options.spareDir, parts.clock);
+    this.#small = new SmallArchives(parts.archives);
     this.trees = new UnpackedTrees(options.workDir, parts.clock, parts.log);
   }
 
@@ -175,7 +178,8 @@ export class PluginHost {
     const call = await this.#installCall(request, found, workspace, signal);
     const { trees } = this;
     const limits = this.#options.archiveLimits;
-    return await runInstallData({ ...call, meta, payload, trees, limits }, this.#scripts, this.#parts.archives, signal);
+    const data = { ...call, meta, payload, trees, small: this.#small, limits };
+    return await runInstallData(data, this.#scripts, this.#parts.archives, signal);
   }
 
   /** The workspace's properties folder has the data properties. */

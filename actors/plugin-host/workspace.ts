@@ -67,6 +67,11 @@ export class Workspace implements AsyncDisposable {
     return file.path;
   }
 
+  /** Writes a file as unpacking would. */
+  async data(path: string, content: Uint8Array): Promise<void> {
+    this.#inside = [...this.#inside, await this.#spares.data(path, content)];
+  }
+
   /** Removes a folder before the call ends. */
   async remove(name: string): Promise<void> {
     const path = this.path(name);
