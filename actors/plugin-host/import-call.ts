@@ -10,7 +10,6 @@ import type { FileEntry } from '../../engine/model/metadata.ts';
 import type { MetadataDocument } from '../../engine/model/plugin-requests.ts';
 import { quoteBytes } from '../../engine/model/utf8.ts';
 import { type CallOutcome, type Imported, validationDocument } from '../../engine/ports/plugin-client.ts';
-import { removeTree } from '../../engine/runtime/files.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
 import type { Archives } from '../tasks/archives.ts';
 import { invalid, scriptFailure } from './call-outcomes.ts';
@@ -55,7 +54,7 @@ export async function runImport(
   if (rawUploads.every((file) => file.name === METADATA)) return invalid(['the upload holds no file']);
   if (rawUploads.some((file) => file.name.startsWith(`${METADATA}/`)))
     return invalid([`the upload has a folder named ${METADATA}, where the metadata go`]);
-  await writeFile(workspace.path('input', METADATA), call.meta.text);
+  await workspace.metadata(input, call.meta.text);
 
   const args = [input, output];
   const outcome = await scripts.run({ kind: 'import', ...call, args, cwd: workspace.dir }, signal);
@@ -66,7 +65,7 @@ export async function runImport(
   const found = { ...written, files: written.files.filter(({ name }) => !isDesktopJunk(name)) };
   const fault = outputFault(found);
   if (fault !== undefined) return scriptFailure(scriptError(plugin.scripts.dataCleaning, 0, fault));
-  await removeTree(input);
+  await workspace.remove('input');
   const leftOut = leftOutNote(left.slice(0, MOST_NAMED), left.length - MOST_NAMED);
   // Our own uploads cannot contain this name; those of other services may.
   const own = rawUploads.some(({ name }) => name === METADATA)
@@ -123,7 +122,7 @@ async function packData(
   };
   const written = await archives.zip(file, packed, options, signal);
   if (tree) await trees.keep(file, tree);
-  await removeTree(output);
+  await workspace.remove('output');
   const entries = files.map(({ name, size }) => ({ name, size }));
   if (!withDigests) return { data: { file, bytes: written.bytes }, installReady: entries };
   const { files: installReady, zip } = digested(entries, written);

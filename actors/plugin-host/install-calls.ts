@@ -2,7 +2,6 @@
 // targets that share a data schema: install-files and uninstall-files change only the files, while the rows of another target
 // serve both.
 
-import { writeFile } from 'node:fs/promises';
 import type { ArchiveLimits } from '../../engine/archive/archive-limits.ts';
 import type { DatasetId } from '../../engine/model/ids.ts';
 import type { MetadataDocument } from '../../engine/model/plugin-requests.ts';
@@ -15,6 +14,7 @@ import type { HostedPlugin } from './hosted-plugins.ts';
 import type { ClearMark, InstallFolder } from './install-folder.ts';
 import type { ScriptEnvironment } from './script-environment.ts';
 import { exitError, type Scripts } from './scripts.ts';
+import type { SmallArchives } from './small-archives.ts';
 import { type UnpackedTrees, unpackPayload } from './unpacked-trees.ts';
 import { METADATA, type Payload, type Workspace } from './workspace.ts';
 
@@ -37,6 +37,7 @@ export async function runInstallData(
     readonly meta: MetadataDocument;
     readonly payload: Payload;
     readonly trees: UnpackedTrees;
+    readonly small: SmallArchives;
     readonly limits: ArchiveLimits;
   },
   scripts: Scripts,
@@ -50,7 +51,7 @@ export async function runInstallData(
   await using unpacked = await unpackPayload({ ...call, dir: dataDir }, archives, signal);
   if (unpacked.files.some((file) => file.name.startsWith(`${METADATA}/`)))
     throw rejected(`the payload has a folder named ${METADATA}, where the metadata go`);
-  await writeFile(workspace.path('install', METADATA), call.meta.text);
+  await workspace.metadata(dataDir, call.meta.text);
   if (!plugin.staging) {
     await folder.makeParent();
     const outcome = await runInstallScript(call, { dataDir, dataFiles: folder.final }, scripts, signal);
@@ -92,8 +93,7 @@ export async function runInstallMeta(
   signal: AbortSignal,
 ): Promise<CallOutcome> {
   const { workspace } = call;
-  const metaFile = workspace.path(METADATA);
-  await writeFile(metaFile, call.meta.text);
+  const metaFile = await workspace.metadata(workspace.dir, call.meta.text);
   const args = [call.dataset, metaFile, await workspace.properties()];
   const env = call.env(call.folder.final);
   const outcome = await scripts.run({ kind: 'install_meta', ...call, env, args, cwd: workspace.dir }, signal);

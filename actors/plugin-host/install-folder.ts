@@ -20,6 +20,7 @@ import type { Logger } from '../../engine/runtime/log.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
 import type { HostedPlugin, HostedTarget } from './hosted-plugins.ts';
 import { copyTree, type InstalledModes, PRIVATE, settleFolders, settleTree } from './installed-tree.ts';
+import type { SpareEntries } from './spare-entries.ts';
 
 const STAGING = '.staging-';
 const READY = '.ready-';
@@ -210,19 +211,21 @@ const KEPT_MS = 90 * 24 * 3600 * 1000;
 
 export class ClearMark {
   readonly #file: string;
+  readonly #spares: SpareEntries;
 
-  private constructor(dir: string, place: string, dataset: DatasetId) {
-    this.#file = join(dir, place, dataset);
+  private constructor(file: string, spares: SpareEntries) {
+    this.#file = file;
+    this.#spares = spares;
   }
 
-  static ofTarget(dir: string, target: TargetId, dataset: DatasetId): ClearMark {
-    return new ClearMark(dir, target, dataset);
+  static ofTarget(dir: string, target: TargetId, dataset: DatasetId, spares: SpareEntries): ClearMark {
+    return new ClearMark(join(dir, target, dataset), spares);
   }
 
   /** The name cannot be a target id. */
-  static ofDataSchema(dir: string, dataSchema: string, dataset: DatasetId): ClearMark {
+  static ofDataSchema(dir: string, dataSchema: string, dataset: DatasetId, spares: SpareEntries): ClearMark {
     const name = createHash('sha256').update(dataSchema).digest('hex');
-    return new ClearMark(dir, `.schema-${name}`, dataset);
+    return new ClearMark(join(dir, `.schema-${name}`, dataset), spares);
   }
 
   async isSet(): Promise<boolean> {
@@ -231,17 +234,17 @@ export class ClearMark {
 
   async set(): Promise<void> {
     try {
-      await writeFile(this.#file, '');
+      await this.#spares.mark(this.#file);
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') throw error;
       await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
-      await writeFile(this.#file, '');
+      await this.#spares.mark(this.#file);
     }
   }
 
   /** Called before a script begins to install. */
   async remove(): Promise<void> {
-    await removeFile(this.#file);
+    await this.#spares.unmark(this.#file);
   }
 }
 

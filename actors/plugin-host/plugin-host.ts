@@ -35,6 +35,8 @@ import { ClearMark, datasetsFolder, InstallFolder, sweepClearMarks, sweepDataset
 import type { InstalledModes } from './installed-tree.ts';
 import { baseEnvironment, importEnvironment, importId, installEnvironment } from './script-environment.ts';
 import { ScriptMetrics, Scripts } from './scripts.ts';
+import { SmallArchives } from './small-archives.ts';
+import { SpareEntries } from './spare-entries.ts';
 import { UnpackedTrees } from './unpacked-trees.ts';
 import { type Payload, sweepWorkspaces, Workspace } from './workspace.ts';
 
@@ -45,6 +47,8 @@ export interface PluginHostOptions {
   readonly siteBuild: string;
   /** Scratch space of this host only. */
   readonly workDir: string;
+  /** For emptied folders and files, beside `workDir` (spare-entries.ts). */
+  readonly spareDir: string;
   /** Where the host records what it must know of datasets after a crash (install-folder.ts). */
   readonly marksDir: string;
   /** The environment of the process. Scripts get the few of its variables that the protocol lists. */
@@ -70,6 +74,8 @@ export class PluginHost {
   readonly #hosted: HostedPlugins;
   readonly #scripts: Scripts;
   readonly #gate: CallGate;
+  readonly #spares: SpareEntries;
+  readonly #small: SmallArchives;
   /** What need not be unpacked. */
   readonly trees: UnpackedTrees;
 
@@ -79,12 +85,15 @@ export class PluginHost {
     this.#hosted = new HostedPlugins(options.plugins, options.targets);
     this.#scripts = new Scripts(parts.runner, new ScriptMetrics(parts.metrics));
     this.#gate = new CallGate(options.gate, parts.clock);
+    this.#spares = new SpareEntries(options.workDir, options.spareDir, parts.clock);
+    this.#small = new SmallArchives(parts.archives);
     this.trees = new UnpackedTrees(options.workDir, parts.clock, parts.log);
   }
 
   /** Finishes or removes what a crashed process left. Call it before the first call. Fails when an install root is missing. */
   async prepare(): Promise<void> {
     await sweepWorkspaces(this.#options.workDir, this.#parts.log);
+    await this.#spares.open();
     const names = this.#options.plugins.map(({ name }) => name);
     const folders = new Set<string>();
     for (const plugin of this.#options.plugins) {
@@ -113,7 +122,7 @@ export class PluginHost {
 
   /** @param log of the call; lines about its script get the ids of the call too */
   workspace(log: Logger = this.#parts.log): Promise<Workspace> {
-    return Workspace.make(this.#options.workDir, log);
+    return Workspace.make(this.#spares, log);
   }
 
   async import(
@@ -169,7 +178,8 @@ export class PluginHost {
     const call = await this.#installCall(request, found, workspace, signal);
     const { trees } = this;
     const limits = this.#options.archiveLimits;
-    return await runInstallData({ ...call, meta, payload, trees, limits }, this.#scripts, this.#parts.archives, signal);
+    const data = { ...call, meta, payload, trees, small: this.#small, limits };
+    return await runInstallData(data, this.#scripts, this.#parts.archives, signal);
   }
 
   /** The workspace's properties folder has the data properties. */
@@ -215,7 +225,7 @@ export class PluginHost {
   }
 
   #clearMark(target: HostedTarget, dataset: DatasetId): ClearMark {
-    return ClearMark.ofTarget(this.#options.marksDir, target.id, dataset);
+    return ClearMark.ofTarget(this.#options.marksDir, target.id, dataset, this.#spares);
   }
 
   async #installCall(
@@ -237,7 +247,7 @@ export class PluginHost {
       dataset: ids.dataset,
       folder: this.#folder(ids.dataset, { plugin, target }, log),
       clear: this.#clearMark(target, ids.dataset),
-      noRows: isShared ? ClearMark.ofDataSchema(marksDir, target.dataSchema, ids.dataset) : undefined,
+      noRows: isShared ? ClearMark.ofDataSchema(marksDir, target.dataSchema, ids.dataset, this.#spares) : undefined,
       env: (dataFiles) => ({ ...base, ...installEnvironment(ids.dataset, target.id, dataFiles, db) }),
       log,
     };

@@ -35,11 +35,11 @@ function comesOutAs(name: string): string | undefined {
 
 /**
  * Tells a file from all others: the store moves archives, which changes nothing of this, or copies them to another file system.
- * Without a time of birth, a later file may have the same inode.
+ * Without a time of birth, a later file may have the same inode. Undefined also for a file with more bytes.
  */
-export async function identityOf(file: string): Promise<string | undefined> {
+export async function identityOf(file: string, mostBytes = Number.POSITIVE_INFINITY): Promise<string | undefined> {
   const { dev, ino, size, birthtimeNs } = await stat(file, { bigint: true });
-  return birthtimeNs > 0n ? [dev, ino, size, birthtimeNs].join('-') : undefined;
+  return birthtimeNs > 0n && size <= mostBytes ? [dev, ino, size, birthtimeNs].join('-') : undefined;
 }
 
 export async function setModes(folder: string): Promise<void> {

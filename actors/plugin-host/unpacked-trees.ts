@@ -18,6 +18,8 @@ import type { Logger } from '../../engine/runtime/log.ts';
 import { type Clock, deadline } from '../../engine/runtime/time.ts';
 import { unlessAborted } from '../../engine/runtime/wait.ts';
 import type { Archives, Unpacked } from '../tasks/archives.ts';
+import type { SmallArchives } from './small-archives.ts';
+import { WORKSPACE_PREFIX } from './spare-entries.ts';
 import {
   bytesOf,
   holdsExactly,
@@ -28,7 +30,7 @@ import {
   stateOf,
   type TreeState,
 } from './tree-state.ts';
-import { METADATA, type Payload, WORKSPACE_PREFIX } from './workspace.ts';
+import { METADATA, type Payload, type Workspace } from './workspace.ts';
 
 /** How many trees wait for a call, and how long. */
 const MOST_TREES = 4;
@@ -244,9 +246,12 @@ export class UnpackedTrees {
 
 interface UnpackOrder {
   readonly payload: Payload;
+  readonly workspace: Workspace;
   readonly dir: string;
   readonly limits: ArchiveLimits;
   readonly trees: UnpackedTrees;
+  /** For archives that several calls unpack. */
+  readonly small?: SmallArchives;
 }
 
 /** Links to files that are still elsewhere. */
@@ -269,14 +274,17 @@ function exceeds({ files, bytes }: Tree, { maxTotalBytes, maxFileBytes, maxEntri
 
 /** The files of a call's archive in `dir`, an empty folder. Dispose of it when the call does not need the folder any more. */
 export async function unpackPayload(
-  { payload, dir, limits, trees }: UnpackOrder,
+  { payload, dir, limits, trees, small, workspace }: UnpackOrder,
   archives: Archives,
   signal: AbortSignal,
 ): Promise<Unpacked & AsyncDisposable> {
   const taken = payload.isStored && (await trees.take(payload.file, dir, limits, signal));
+  const { file } = payload;
   const unpacked = taken
     ? { ...taken, notes: [] }
-    : await archives.unpack({ file: payload.file, kind: 'zip', dir, limits }, signal);
+    : payload.isStored && small
+      ? await small.unpack(file, { workspace, dir, limits }, signal)
+      : await archives.unpack({ file, kind: 'zip', dir, limits }, signal);
   try {
     await payload.release();
   } catch (error) {

@@ -1,20 +1,16 @@
 // The folder of one call, in which its script runs. It is removed afterwards. Some calls need the folder `properties` in it, which
 // holds the data properties.
 
-import { lstat, mkdir, mkdtemp, opendir, readdir, stat } from 'node:fs/promises';
+import { lstat, mkdir, opendir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileEntry } from '../../engine/model/metadata.ts';
 import { decodeUtf8 } from '../../engine/model/utf8.ts';
-import { codeOf } from '../../engine/runtime/failure.ts';
 import { removeTree } from '../../engine/runtime/files.ts';
 import type { Logger } from '../../engine/runtime/log.ts';
+import { ROOT_MODE, type SpareEntries, type SpareEntry, WORKSPACE_PREFIX } from './spare-entries.ts';
 
-/** Of folders in the scratch space that belong to a call, or may be taken by one: the next start removes them. */
-export const WORKSPACE_PREFIX = 'call-';
 /** The dataset's metadata, beside its files. */
 export const METADATA = 'vdi-meta.json';
-/** Uploads are private. */
-const ROOT_MODE = 0o700;
 
 /** The archive that a call brings. */
 export interface Payload {
@@ -27,18 +23,25 @@ export interface Payload {
 }
 
 export class Workspace implements AsyncDisposable {
+  readonly #spares: SpareEntries;
+  readonly #root: SpareEntry;
+  #inside: readonly SpareEntry[] = [];
   #properties: Promise<string> | undefined;
-  /** Working directory of the script. */
-  readonly dir: string;
   readonly log: Logger;
 
-  private constructor(dir: string, log: Logger) {
+  private constructor(root: SpareEntry, spares: SpareEntries, log: Logger) {
+    this.#spares = spares;
+    this.#root = root;
     this.log = log;
-    this.dir = dir;
   }
 
-  static async make(under: string, log: Logger): Promise<Workspace> {
-    return new Workspace(await makeRoot(under), log);
+  static async make(spares: SpareEntries, log: Logger): Promise<Workspace> {
+    return new Workspace(await spares.root(), spares, log);
+  }
+
+  /** Working directory of the script. */
+  get dir(): string {
+    return this.#root.path;
   }
 
   path(...parts: readonly string[]): string {
@@ -46,8 +49,9 @@ export class Workspace implements AsyncDisposable {
   }
 
   async folder(name: string): Promise<string> {
-    await mkdir(this.path(name));
-    return this.path(name);
+    const folder = await this.#spares.folder(this.path(name));
+    this.#inside = [...this.#inside, folder];
+    return folder.path;
   }
 
   /** The folder of the data properties. The first call creates it. */
@@ -56,19 +60,30 @@ export class Workspace implements AsyncDisposable {
     return this.#properties;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await removeTree(this.dir);
+  /** Writes the metadata for a script. */
+  async metadata(folder: string, text: string): Promise<string> {
+    const file = await this.#spares.file(join(folder, METADATA), text);
+    this.#inside = [...this.#inside, file];
+    return file.path;
   }
-}
 
-async function makeRoot(under: string): Promise<string> {
-  try {
-    return await mkdtemp(join(under, WORKSPACE_PREFIX));
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
-    // Something cleaned up the scratch space.
-    await mkdir(under, { recursive: true, mode: ROOT_MODE });
-    return mkdtemp(join(under, WORKSPACE_PREFIX));
+  /** Writes a file as unpacking would. */
+  async data(path: string, content: Uint8Array): Promise<void> {
+    this.#inside = [...this.#inside, await this.#spares.data(path, content)];
+  }
+
+  /** Removes a folder before the call ends. */
+  async remove(name: string): Promise<void> {
+    const path = this.path(name);
+    const folder = this.#inside.find((entry) => entry.path === path);
+    if (!folder) return;
+    const content = this.#inside.filter((entry) => entry.path.startsWith(`${path}/`));
+    this.#inside = this.#inside.filter((entry) => entry !== folder && !content.includes(entry));
+    await this.#spares.takeBack([folder, ...content]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#spares.takeBack([this.#root, ...this.#inside]);
   }
 }
 

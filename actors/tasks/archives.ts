@@ -1,6 +1,8 @@
 // The heavy work on archives of plugin host, handler jobs and reports. It blocks while it writes, so they never do it themselves:
 // they are given an implementation that runs it in worker threads. Arguments and results are plain values.
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   ArchiveNotes,
   type ArchiveSource,
@@ -29,12 +31,16 @@ export interface UnpackOrder {
   readonly limits: ArchiveLimits;
   /** A folder for results, which an upload may not bring along. */
   readonly reserved?: string;
+  /** Return the contents, too, of at most so many bytes and files in no folder. */
+  readonly contents?: { readonly bytes: number; readonly files: number };
 }
 
 export interface Unpacked {
   readonly files: readonly FileEntry[];
   /** What was left out or read in another way than it is written: a sentence each, for the owner. */
   readonly notes: readonly string[];
+  /** Of each file. Undefined if they were not asked for or are too large. */
+  readonly contents?: readonly Uint8Array[] | undefined;
 }
 
 export type ZipOptions = Pick<ZipWriteOptions, 'level' | 'syncEarly' | 'digests'>;
@@ -52,17 +58,26 @@ export interface Archives {
 
 /** The work itself, in the thread that calls it. */
 export const archivesHere: Archives = {
-  async unpack({ file, kind, dir, limits, reserved }, signal) {
+  async unpack({ file, kind, dir, limits, reserved, contents }, signal) {
     const notes = new ArchiveNotes();
     const options: ReadOptions = { limits, notes, ...(reserved === undefined ? {} : { inspect: refusing(reserved) }) };
     const read = kind === 'zip' ? readZip : readTarGz;
     const files = await unpackTo(dir, read(file, options, signal), signal);
-    return { files, notes: notes.lines() };
+    const areSmall = contents !== undefined && areWithin(files, contents);
+    return {
+      ...{ files, notes: notes.lines() },
+      ...(areSmall ? { contents: files.map(({ name }) => readFileSync(join(dir, name))) } : {}),
+    };
   },
   zip: (target, files, options, signal) => writeZip(target, sources(files), options, signal),
   tarGz: (target, files, signal) => writeTarGz(target, sources(files), { level: TAR_LEVEL }, signal),
   sha256: async (file, signal) => sha256OfFile(file, signal),
 };
+
+const areWithin = (files: readonly FileEntry[], most: { readonly bytes: number; readonly files: number }): boolean =>
+  files.length <= most.files &&
+  files.reduce((sum, { size }) => sum + size, 0) <= most.bytes &&
+  files.every(({ name }) => !name.includes('/'));
 
 const refusing =
   (folder: string) =>

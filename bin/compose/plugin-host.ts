@@ -87,6 +87,7 @@ export async function pluginHost(
       targets: installer.installTargets.map((target) => hostedTarget(target, directory)),
       siteBuild: installer.siteBuild,
       workDir: join(workspace, 'work'),
+      spareDir: join(workspace, 'spare'),
       marksDir: join(workspace, 'clear', installer.siteBuild),
       environment: settings.env,
       archiveLimits: {

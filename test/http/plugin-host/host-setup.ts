@@ -97,6 +97,7 @@ export async function setupHost(
     targets: [hostedTarget('AlphaDB'), hostedTarget('BetaDB')],
     siteBuild: 'build-1',
     workDir,
+    spareDir: join(dir, 'spare'),
     marksDir: join(dir, 'clear'),
     environment: { PATH: '/usr/bin:/bin', SECRET_OF_HOST: 'x', LANG: 'C.UTF-8' },
     archiveLimits: LIMITS,
