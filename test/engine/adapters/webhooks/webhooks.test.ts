@@ -474,7 +474,9 @@ t.test('an event that has the id of one before a restore is another message', as
   await create();
   const tellAt = async (at: number): Promise<WebhookClaim | undefined> => {
     const event = { kind: 'installed', dataset: newDataset(), owner: newUser(), detail: {} } as const;
-    await events.copy([{ ...event, at, addressee: (await owners())[0], source: `restored ${sources++}` }], signal);
+    const [addressee] = await owners();
+    if (addressee === undefined) throw new Error('there is no webhook');
+    await events.copy([{ ...event, at, addressee, source: `restored ${sources++}` }], signal);
     return (await claim())[0];
   };
   const owners = async () =>
