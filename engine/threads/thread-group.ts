@@ -96,7 +96,9 @@ export class ThreadGroup {
   constructor(kind: 'shared' | 'solo', options: ThreadOptions) {
     this.#kind = kind;
     this.#options = options;
-    this.#file = fileURLToPath(options.filename);
+    const { protocol, href } = options.filename;
+    // Within the binary it is no file.
+    this.#file = protocol === 'file:' ? fileURLToPath(href) : href;
     const { threads, tasksPerThread, idleMs = 60_000, workerData, maxOldGenerationSizeMb, metrics } = options;
     const { queueSize = QUEUE_SIZE } = options;
     // One more for the task of #replaceLast.
