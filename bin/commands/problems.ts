@@ -15,6 +15,7 @@ import { jobId } from './jobs.ts';
 
 /** The maximum that the server returns at once. */
 const LIMIT = 1_000;
+const CAUSES_LIMIT = 200;
 const MOMENT_LENGTH = '2026-01-02T03:04:05'.length;
 
 type Values = Parameters<
@@ -27,9 +28,11 @@ export const problems: Command = implement(PROBLEMS, async ({ values }, io) => {
   const client = await openAdminClient(values, io);
   const query = queryOf(values);
   if (values.causes) {
-    const causes = await client.problemCauses(query, io.signal);
+    const causes = await client.problemCauses({ ...query, limit: String(CAUSES_LIMIT) }, io.signal);
     const rows = causes.map((one) => [one.count, one.lane, one.state, one.newest, one.example.id, one.cause] as const);
     io.out(values.json ? jsonDocument(causes) : table(CAUSE_COLUMNS, rows, io.outTerminal));
+    if (causes.length === CAUSES_LIMIT)
+      io.err(`the ${CAUSES_LIMIT} most frequent causes; narrow the list for others\n`);
     return EXIT.ok;
   }
   const { results, next } = await client.problems({ ...query, limit: String(LIMIT) }, io.signal);

@@ -57,7 +57,9 @@ const SELECTION =
 
 export const PROBLEMS = command({
   summary: 'list what failed for good and waits for a person',
-  description: ['Prints up to 1000 problems, oldest first. With --causes, prints how many problems have each cause.'],
+  description: [
+    'Prints up to 1000 problems, oldest first. With --causes, prints how many problems have each of up to 200 causes.',
+  ],
   arguments: {},
   options: {
     ...PROBLEM_FILTERS,

@@ -27,6 +27,8 @@ export const problemTexts = {
     jobStates: { queued: 'Queued', running: 'Running', delayed: 'Delayed', dead: 'Dead' },
     causeCount: (causes: number, problems: number) =>
       `${plural(problems, 'problem')} of ${plural(causes, 'cause')}${causes > 1 ? ', the most frequent first' : ''}`,
+    mostFrequent: (causes: number, problems: number) =>
+      `${plural(problems, 'problem')} of the ${causes.toLocaleString('en')} most frequent causes. To see others, use a filter, or look at problems one by one.`,
     newest: 'Newest',
     oldest: 'oldest',
     show: (count: number) => (count === 1 ? 'Show it' : `Show all ${count.toLocaleString('en')}`),

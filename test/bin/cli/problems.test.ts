@@ -22,8 +22,8 @@ import { fault, run } from '../../support/run-command.ts';
 const OWNER = '42' as UserId;
 const SINCE = '2026-01-01T00:00:00.000Z';
 
-/** A server with `full` imports that failed for want of space, and one that failed otherwise. */
-async function setup(t: Test, full = 2) {
+/** A server with `full` imports that failed for want of space, and others that failed with these messages. */
+async function setup(t: Test, full = 2, others: readonly string[] = ['no plugin']) {
   const clock = new VirtualClock();
   const leases = new LeaseTable(clock);
   const table = new JobTable(clock, leases, () => undefined);
@@ -34,7 +34,7 @@ async function setup(t: Test, full = 2) {
     catalog.datasets.set(at.dataset, { ...newDataset(at, metadataOf(OWNER)), import: failed });
   };
   for (let i = 1; i <= full; i++) fail(`d${i}`, `no space for ${i}`);
-  fail('x1', 'no plugin');
+  for (const [n, message] of others.entries()) fail(`x${n + 1}`, message);
   const known = new FakeProblems(table, catalog);
   let events = 0;
   const secondChances = new SecondChance({
@@ -69,6 +69,16 @@ t.test('problems are listed, and grouped by cause', async (t) => {
   const json = await run(problems, [...access, '--json', '--contains', 'PLUGIN', '--lane', 'import']);
   t.match(JSON.parse(json.out), [{ id: 'import:x1', datasetId: 'x1', owner: 42 }]);
   t.equal((await run(problems, [...access, '--older-than', '1000d'])).out, '');
+});
+
+t.test('more causes than are shown are told of', async (t) => {
+  const letters = [...'abcdefghijklmno'];
+  // Causes do not differ by numbers.
+  const tools = letters.flatMap((one) => letters.map((other) => `no tool ${one}${other}`));
+  const { access } = await setup(t, 0, tools);
+  const { code, out, err } = await run(problems, [...access, '--causes']);
+  t.strictSame([code, out.trimEnd().split('\n').length - 1], [EXIT.ok, 200]);
+  t.equal(err, 'the 200 most frequent causes; narrow the list for others\n');
 });
 
 t.test('named problems are retried, and those that are none are told', async (t) => {

@@ -84,6 +84,31 @@ for (const [name, options] of Object.entries({
     t.strictSame(await violations(page), [], 'no such page');
   });
 
+t.test('a long name can be read on a phone, and rows keep their height', async (t) => {
+  const name = 'Leaf wax genes of Sorghum bicolor under drought, second harvest';
+  await uploaded(demo, '1', name);
+  const { page } = await visit(t, chromium, demo.url, PHONE);
+  await page.getByRole('button', { name: 'Sign in as Demo User' }).click();
+  const link = page.getByRole('link', { name });
+  await link.waitFor();
+  const { lines, rows } = (await page.evaluate(`(() => {
+    const link = [...document.querySelectorAll('.dataset-name a')].find((one) => one.textContent === ${JSON.stringify(name)});
+    const height = (element) => element.getBoundingClientRect().height;
+    return {
+      lines: Math.round(height(link) / parseFloat(getComputedStyle(link).lineHeight)),
+      rows: [...document.querySelectorAll('tbody tr:not(.gap)')].map((row) => Math.round(height(row))),
+    };
+  })()`)) as { readonly lines: number; readonly rows: readonly number[] };
+  t.equal(lines, 3);
+  t.ok(rows.length > 1);
+  t.same(
+    rows.filter((height) => height !== rows[0]),
+    [],
+  );
+  t.strictSame(await violations(page), []);
+  await picture(page, 'datasets-long-name');
+});
+
 t.test('says that the server is away, and goes on by itself', async (t) => {
   const { page } = await visit(t, chromium, demo.url);
   await page.getByRole('button', { name: 'Sign in as Demo User' }).click();

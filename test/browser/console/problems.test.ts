@@ -66,6 +66,26 @@ for (const [name, options] of Object.entries(LOOKS))
     await picture(page, `problems-jobs-${name}`);
   });
 
+t.test(
+  'more causes than a page shows are told of, and an address without such a view is that of the first',
+  async (t) => {
+    const { page, complaints } = await asOperator(t, chromium, demo, 'problems');
+    await page.getByText('3 problems of 1 cause').waitFor();
+    await page.route('**/admin/problems/causes?*', async (route) => {
+      const answer = await route.fetch();
+      const { results } = await answer.json();
+      const many = Array.from({ length: 200 }, (_, n) => ({ ...results[0], cause: `cause ${n}`, count: 2 }));
+      await route.fulfill({ response: answer, json: { results: many } });
+    });
+    // A name that every object has.
+    await page.goto(`${demo.url}#/problems/constructor?lane=import`);
+    await page.getByText('400 problems of the 200 most frequent causes. To see others, use a filter').waitFor();
+    await page.getByRole('link', { name: 'By cause' }).and(page.locator('[aria-current=true]')).waitFor();
+    t.strictSame(await violations(page), []);
+    t.strictSame(complaints, []);
+  },
+);
+
 t.test('an observer sees the problems and cannot change them', async (t) => {
   const { page } = await asObserver(t, chromium, demo, 'problems');
   await page.getByText('3 problems of 1 cause').waitFor();

@@ -135,6 +135,18 @@ t.test('a table has the columns that were chosen; somebody who has the address r
   );
 });
 
+t.test('the usual columns are told in words', async (t) => {
+  const { page } = await openReports('Demo User');
+  await fillIn(page, 'csv', 'Leaf genes with the usual columns');
+  await page.getByText('Choose columns').click();
+  for (const column of ['std', 'qlen']) await page.getByLabel(new RegExp(`^${column} `)).check();
+  await request(page);
+  await isDone(page);
+  await page.getByText('std (the twelve usual columns), qlen (query length)', { exact: true }).waitFor();
+  await page.getByRole('columnheader', { name: 'bitscore' }).waitFor();
+  t.strictSame(await violations(page), []);
+});
+
 const dialogOf = (page: Page) => page.getByRole('dialog');
 
 t.test('a large text is shown from its beginning, and one that expired is made again', async (t) => {

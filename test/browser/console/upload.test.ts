@@ -1,7 +1,7 @@
 // Upload in a real browser: a scientist pauses, reloads the page in the middle, chooses the file again and goes on; the server's
 // faults are beside their fields; the dataset is installed.
 
-import { appendFile, writeFile } from 'node:fs/promises';
+import { appendFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import t from 'tap';
@@ -76,6 +76,26 @@ t.test('pauses, reloads in the middle, goes on, and becomes a dataset', async (t
     complaints.filter((text) => !/status of 422/.test(text)),
     [],
   );
+});
+
+t.test('a file that was changed is another one, also with the same size', async (t) => {
+  const file = join(await tempDir(t), 'typo.txt');
+  const { page } = await visit(t, chromium, demo.url);
+  await openUpload(page);
+  const input = page.locator('input[type=file]').first();
+  const sent = page.getByText(/^Sent, /);
+  const choose = async (genes: string, changedAt: Date): Promise<void> => {
+    await writeFile(file, genes);
+    await utimes(file, changedAt, changedAt);
+    await input.setInputFiles(file);
+  };
+  const before = new Date('2026-01-01T00:00:00Z');
+  await choose('LS_0001\nLS_O007\n', before);
+  await sent.waitFor();
+  await choose('LS_0001\nLS_O007\n', before);
+  await choose('LS_0001\nLS_0007\n', new Date('2026-01-02T00:00:00Z'));
+  await sent.nth(1).waitFor();
+  t.equal(await sent.count(), 2, 'the one that was chosen twice counts once');
 });
 
 t.test('a lost answer is asked for again, and there is one dataset', async (t) => {

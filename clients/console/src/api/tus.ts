@@ -23,8 +23,8 @@ export interface SendOptions {
   readonly onFailed: (text: string) => void;
 }
 
-/** The server still has the broken connection; it lets go of it soon. */
-const [CONFLICT, LOCKED] = [409, 423];
+/** The server still has the broken connection, and lets go of it soon; or other uploads of the person have all places. */
+const PASSING = [409, 423, 429];
 /** Between attempts. */
 const PAUSES_MS = [0, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 30_000, 30_000];
 
@@ -39,7 +39,7 @@ export function send(file: File, { uploadId, onCreated, onProgress, onDone, onFa
     onShouldRetry: (error) => {
       const status = statusOf(error);
       if (status === 0) lost();
-      return status < 400 || status >= 500 || status === CONFLICT || status === LOCKED;
+      return status < 400 || status >= 500 || PASSING.includes(status);
     },
     async onBeforeRequest(request: HttpRequest) {
       request.setHeader('Authorization', `Bearer ${await validToken()}`);

@@ -1,8 +1,10 @@
 // What the pages for operators share: that observers change nothing, and that their routes may be at another address.
 
+import type { ComponentType, ReactNode } from 'react';
 import { LongshoreError } from '../../../typescript/src/index.ts';
 import { session } from '../api/session.ts';
 import { useStore } from '../api/store.ts';
+import { to, useRoute } from '../shell/route.ts';
 import { texts } from '../texts.ts';
 import { Empty, ProblemView } from './notices.tsx';
 
@@ -27,22 +29,49 @@ export function AdminProblem({ error, onRetry }: Props) {
   return <ProblemView error={error} onRetry={onRetry} />;
 }
 
-interface TabsProps {
-  readonly label: string;
-  readonly tabs: readonly { readonly title: string; readonly href: string; readonly isCurrent: boolean }[];
+type Asked = Readonly<Record<string, string>>;
+
+interface ViewsProps<View extends string> {
+  /** Its address. */
+  readonly page: string;
+  readonly words: {
+    readonly title: string;
+    readonly lead: string;
+    readonly views: string;
+    readonly viewNames: Readonly<Record<View, string>>;
+  };
+  /** The first is shown when the address names none. */
+  readonly views: readonly [OneView<View>, ...OneView<View>[]];
+  /** What is above the view. */
+  readonly children: (view: View, asked: Asked) => ReactNode;
 }
 
-/** Views of one page, each with its address. */
-export function Tabs({ label, tabs }: TabsProps) {
+type OneView<View> = readonly [View, ComponentType<{ readonly asked: Asked }>];
+
+/** A page of several views, each with its address and what it is asked for. */
+export function Views<View extends string>({ page, words, views, children }: ViewsProps<View>) {
+  const { parts, query } = useRoute();
+  const [view, Shown] = views.find(([name]) => name === parts[0]) ?? views[0];
+  const asked = Object.fromEntries(query);
   return (
-    <ul className="tabs" aria-label={label}>
-      {tabs.map(({ title, href, isCurrent }) => (
-        <li key={href}>
-          <a href={href} aria-current={isCurrent ? 'true' : undefined}>
-            {title}
-          </a>
-        </li>
-      ))}
-    </ul>
+    <>
+      <div className="page-head">
+        <div>
+          <h1>{words.title}</h1>
+          <p>{words.lead}</p>
+        </div>
+      </div>
+      <ul className="tabs" aria-label={words.views}>
+        {views.map(([name]) => (
+          <li key={name}>
+            <a href={to(`${page}/${name}`)} aria-current={name === view ? 'true' : undefined}>
+              {words.viewNames[name]}
+            </a>
+          </li>
+        ))}
+      </ul>
+      {children(view, asked)}
+      <Shown asked={asked} />
+    </>
   );
 }

@@ -16,6 +16,7 @@ import { OrderDialog, type OrderKind } from './order.tsx';
 const words = texts.problems;
 /** Each load is a row of the audit trail. */
 const EVERY_MS = 30_000;
+/** The API's own. */
 const MOST = 200;
 
 type Cause = Schemas['FailureCause'];
@@ -46,7 +47,7 @@ export function Causes({ asked }: { readonly asked: Asked }) {
     );
   return (
     <>
-      <p>{words.causeCount(value.length, sumOf(value))}</p>
+      <p>{(value.length < MOST ? words.causeCount : words.mostFrequent)(value.length, sumOf(value))}</p>
       <ul className="cards" aria-label={words.viewNames.causes}>
         {value.map((cause) => (
           <CauseCard

@@ -16,6 +16,7 @@ import { Results } from './results.tsx';
 
 const words = texts.reports;
 const CHOICES: Readonly<Record<string, string>> = words.choices;
+const COLUMNS: Readonly<Record<string, string>> = words.columns;
 
 interface Props {
   readonly service: Service;
@@ -161,6 +162,9 @@ function Failure({ service, id }: Props) {
   );
 }
 
+/** By its name in BLAST+, and in words. */
+const columnOf = (name: string): string => (COLUMNS[name] === undefined ? name : `${name} (${COLUMNS[name]})`);
+
 function Facts({ job: { reportJobID, queryJobID, blastConfig } }: { readonly job: Job }) {
   return (
     <section className="card" aria-label={words.facts.title}>
@@ -172,7 +176,7 @@ function Facts({ job: { reportJobID, queryJobID, blastConfig } }: { readonly job
         {givenOf(blastConfig).map(([option, text]) => (
           <div key={option}>
             <dt>{words.options[option]}</dt>
-            <dd>{CHOICES[text] ?? text}</dd>
+            <dd>{option === 'formatFields' ? text.split(' ').map(columnOf).join(', ') : (CHOICES[text] ?? text)}</dd>
           </div>
         ))}
         <div>

@@ -80,10 +80,16 @@ export async function findUploads(signal: AbortSignal): Promise<void> {
   transfers.set([...transfers.value, ...found]);
 }
 
-/** A file that the server has a part of is continued; it is recognised by name and size. */
+/**
+ * A file that the server has a part of is continued; it is recognised by name and size. One that was changed since it was chosen is
+ * another file, whatever its size.
+ */
 export function addFiles(chosen: readonly File[]): void {
   for (const file of chosen) {
-    const before = transfers.value.find(({ name, size }) => name === file.name && size === file.size);
+    const before = transfers.value.find(
+      ({ key, name, size }) =>
+        name === file.name && size === file.size && (files.get(key) ?? file).lastModified === file.lastModified,
+    );
     if (before && before.state !== 'found') continue;
     if (before) {
       files.set(before.key, file);
