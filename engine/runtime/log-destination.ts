@@ -51,8 +51,8 @@ export class LogDestination implements pino.DestinationStream {
 
   write(line: string): void {
     if (this.#waiting === '') {
-      process.nextTick(this.flush);
-      process.once('exit', this.flush);
+      setImmediate(this.flush);
+      process.on('exit', this.flush);
     }
     this.#waiting += this.#readable ? this.#readable(line) : line;
     if (this.#waiting.length >= MOST_WAITING) this.flush();

@@ -1,5 +1,5 @@
 // Structured logs: pino, one child logger per actor, constant messages, data in fields. Keys that may appear: actor, lane,
-// dataset, owner, target, plugin, event, request, err. Secrets are redacted by name at any depth.
+// dataset, owner, target, plugin, event, request, err. Secrets are hidden by name at any depth.
 //   info  a state change      warn  coped with, worth knowing      error  a person should look
 
 import pino from 'pino';
@@ -8,7 +8,8 @@ import { LogDestination, type LogTarget } from './log-destination.ts';
 
 export type Logger = pino.Logger;
 
-const SECRET_FIELDS = [
+/** Names of fields. */
+const SECRETS: ReadonlySet<string> = new Set([
   'password',
   'bindPassword',
   'secretKey',
@@ -16,10 +17,16 @@ const SECRET_FIELDS = [
   'adminToken',
   'token',
   'authorization',
-  'headers.authorization',
-  'headers["admin-token"]',
-  'headers.cookie',
-];
+  'admin-token',
+  'cookie',
+]);
+const ANY_SECRET = new RegExp(`"(?:${[...SECRETS].join('|')})":`);
+
+/** Few lines have such a field. To look for one in the text of a line costs less than to look through its fields. */
+function withoutSecrets(line: string): string {
+  if (!ANY_SECRET.test(line)) return line;
+  return `${JSON.stringify(JSON.parse(line, (name, value) => (SECRETS.has(name) ? '[hidden]' : value)))}\n`;
+}
 
 export interface LogOptions {
   /** Fixed, or a threshold that may change; a change applies to every child, including existing ones. */
@@ -50,15 +57,10 @@ export function createLogger(options: LogOptions): Logger {
           method.apply(this, args);
           if (severity >= AT_ONCE) destination.flush();
         },
+        streamWrite: withoutSecrets,
       },
       base: { pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
-      redact: {
-        paths: SECRET_FIELDS.flatMap((field) =>
-          field.includes('.') || field.includes('[') ? [field] : [field, `*.${field}`],
-        ),
-        censor: '[hidden]',
-      },
       formatters: { level: (label) => ({ level: label }) },
     },
     recent ? both(recent, destination) : destination,

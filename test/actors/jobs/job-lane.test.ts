@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { JobHandler } from '../../../actors/jobs/job-handler.ts';
 import { jobLane } from '../../../actors/jobs/job-lane.ts';
@@ -44,7 +45,11 @@ async function setup(t: Test, handler: Partial<JobHandler>) {
     await clock.settle();
   };
   const rows = () => table.rows.map(({ dataset, state, attempts }) => `${dataset} ${state} ${attempts}`);
-  return { clock, table, lane, enqueue, rows, metrics, lines: () => linesOf(file) };
+  const lines = async () => {
+    await turn();
+    return linesOf(file);
+  };
+  return { clock, table, lane, enqueue, rows, metrics, lines };
 }
 
 t.test('a job runs as soon as it is enqueued, and its row goes', async (t) => {
@@ -69,7 +74,7 @@ t.test('a failed script is a failure in the log and in the counts, invalid data 
   await enqueue('d1', 'd2');
   t.same(rows(), []);
   t.match(
-    lines().filter(({ dataset }) => dataset !== undefined),
+    (await lines()).filter(({ dataset }) => dataset !== undefined),
     [
       { level: 'warn', msg: 'job failed', dataset: 'd1', outcome: 'failed', exitCode: 7, attempts: 1, reason: message },
       { level: 'info', msg: 'job ended', dataset: 'd2', outcome: 'invalid', reason: 'no gene' },

@@ -93,6 +93,8 @@ t.test('secrets are hidden wherever they stand, and all else is written as it is
     const secret = { token: value, password: value, kept: value };
     const hidden = { token: '[hidden]', password: '[hidden]', kept: value };
     t.strictSame(await written({ password: value }, { ...secret, within: secret }), { ...hidden, within: hidden });
+    const deep = await written({ request: { within: [secret] } }, { err: Object.assign(new Error('no'), secret) });
+    t.match(deep, { request: { within: [hidden] }, err: { message: 'no', ...hidden } });
   }
   const headers = { authorization: 'a', 'admin-token': 'b', cookie: 'c', accept: 'd' };
   t.strictSame(await written({}, { headers }), {
