@@ -57,7 +57,7 @@ export async function runImport(
   await workspace.metadata(input, call.meta.text);
 
   const args = [input, output];
-  const outcome = await scripts.run({ kind: 'import', ...call, args, cwd: workspace.dir }, signal);
+  const outcome = await scripts.run({ kind: 'import', ...call, args }, signal);
   if (outcome.kind === 'refused') return invalid(outcome.lines);
   if (outcome.kind !== 'ok') return scriptFailure(outcome);
   const written = await findFiles(output);

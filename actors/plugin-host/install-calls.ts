@@ -74,14 +74,14 @@ async function runInstallScript(
   scripts: Scripts,
   signal: AbortSignal,
 ): Promise<CallOutcome> {
-  const { workspace, clear } = call;
+  const { clear } = call;
   const env = call.env(dataFiles);
   const failure = await incompatibility(call, env, scripts, signal);
   if (failure) return failure;
   const args = [call.dataset, dataDir];
   await call.noRows?.remove();
   await clear.remove();
-  const outcome = await scripts.run({ kind: 'install_data', ...call, env, args, cwd: workspace.dir }, signal);
+  const outcome = await scripts.run({ kind: 'install_data', ...call, env, args }, signal);
   if (outcome.kind === 'refused') return invalid(outcome.lines);
   if (outcome.kind === 'failed' && !outcome.started) await clear.set();
   return outcome.kind === 'ok' ? valid(outcome.lines) : scriptFailure(outcome);
@@ -96,7 +96,7 @@ export async function runInstallMeta(
   const metaFile = await workspace.metadata(workspace.dir, call.meta.text);
   const args = [call.dataset, metaFile, await workspace.properties()];
   const env = call.env(call.folder.final);
-  const outcome = await scripts.run({ kind: 'install_meta', ...call, env, args, cwd: workspace.dir }, signal);
+  const outcome = await scripts.run({ kind: 'install_meta', ...call, env, args }, signal);
   await call.folder.settle();
   if (outcome.kind === 'refused') return invalid(outcome.lines);
   return outcome.kind === 'ok' ? DONE : scriptFailure(outcome);
@@ -134,10 +134,10 @@ export async function runUninstallFiles({ folder, clear }: InstallCall): Promise
 
 /** A dataset that is not installed counts as uninstalled, even if the script fails because nothing is there. */
 export async function runUninstall(call: InstallCall, scripts: Scripts, signal: AbortSignal): Promise<CallOutcome> {
-  const { workspace, folder, plugin, clear } = call;
+  const { folder, plugin, clear } = call;
   const env = call.env(folder.final);
   const args = [call.dataset];
-  const outcome = await scripts.run({ kind: 'uninstall', ...call, env, args, cwd: workspace.dir }, signal);
+  const outcome = await scripts.run({ kind: 'uninstall', ...call, env, args }, signal);
   if (outcome.kind !== 'ok' && outcome.kind !== 'failed' && (await isClear(call))) {
     call.log.info('the uninstall script failed where nothing is installed');
     await folder.remove();
@@ -171,7 +171,7 @@ async function incompatibility(
   const { dependencies } = call.meta.metadata;
   if (dependencies.length === 0) return undefined;
   const stdin = dependencies.map((one) => `${one.resourceIdentifier}\t${one.resourceVersion}\n`);
-  const check = { kind: 'check_compat', ...call, env, args: [], stdin, cwd: call.workspace.dir } as const;
+  const check = { kind: 'check_compat', ...call, env, args: [], stdin } as const;
   const outcome = await scripts.run(check, signal);
   if (outcome.kind === 'refused') return missingDependency(outcome.lines);
   return outcome.kind === 'ok' ? undefined : scriptFailure(outcome);

@@ -10,13 +10,14 @@ import type { Logger } from '../../engine/runtime/log.ts';
 import type { Metrics } from '../../engine/runtime/metrics.ts';
 import type { HostedPlugin, HostedScript } from './hosted-plugins.ts';
 import type { ScriptEnvironment } from './script-environment.ts';
+import type { Workspace } from './workspace.ts';
 
 const REFUSED = 99;
 interface ScriptCall {
   readonly kind: ScriptKind;
   readonly plugin: HostedPlugin;
   readonly args: readonly string[];
-  readonly cwd: string;
+  readonly workspace: Pick<Workspace, 'dir' | 'spoil'>;
   readonly env: ScriptEnvironment;
   readonly stdin?: Iterable<string>;
   /** Has the dataset, event and target of the call. */
@@ -75,7 +76,7 @@ export class Scripts {
         {
           program: script.path,
           args: call.args,
-          cwd: call.cwd,
+          cwd: call.workspace.dir,
           env: call.env,
           ...(call.stdin ? { stdin: call.stdin } : {}),
           maxDurationMs: script.maxDurationMs,
@@ -89,6 +90,9 @@ export class Scripts {
       durationMs = result.durationMs;
       exit = exitOf(result.end);
       return outcomeOf(result, script);
+    } catch (error) {
+      call.workspace.spoil();
+      throw error;
     } finally {
       log[FAILED.has(status) ? 'warn' : 'info']({ status, ...exit, durationMs }, 'script ended');
       this.#metrics.observe(call.kind, call.plugin.name, status, durationMs);

@@ -1,8 +1,9 @@
 // Folders and files of calls that are over, emptied, for the calls that follow: the folder of a call, the folders in it, the file
-// of its metadata, and small files of its data.
+// of its metadata, small files of its data, and marks (install-folder.ts).
 //
 //   created --call ends--> emptied, moved away --next call--> moved to where it needs it
 //   changed by a script (mode, owner, another link), or too many: removed with the folder of the call
+//   a script may still run: the folder of the call is removed, as it is
 //
 // ext4 does not use an inode again for minutes after it was removed. To create a file or folder, it looks at each of these: with
 // 5,000 of them that takes 0.3 ms, and without them 0.03 (2026-11-27). Moving takes 0.02 ms.
@@ -24,7 +25,7 @@ const MOST_OF_A_KIND = 32;
 /** A file that was truncated to nothing is written to the disk as soon as it is closed again. */
 const EMPTIED_BYTES = 1;
 
-type Kind = 'root' | 'folder' | 'file' | 'data';
+type Kind = 'root' | 'folder' | 'file' | 'data' | 'mark';
 
 export interface SpareEntry {
   readonly kind: Kind;
@@ -35,7 +36,7 @@ export class SpareEntries {
   readonly #scratch: string;
   readonly #dir: string;
   readonly #clock: Clock;
-  readonly #spare: Readonly<Record<Kind, string[]>> = { root: [], folder: [], file: [], data: [] };
+  readonly #spare: Readonly<Record<Kind, string[]>> = { root: [], folder: [], file: [], data: [], mark: [] };
   /** What new ones are like. */
   readonly #like: Partial<Record<Kind, string | undefined>> = {};
   #last = 0;
@@ -85,17 +86,16 @@ export class SpareEntries {
 
   /** A file of which only the name and the time count. Replaces one at that path. */
   async mark(path: string): Promise<void> {
-    if (!(await this.#moved('file', path))) return writeFile(path, '');
+    if (!(await this.#moved('mark', path))) return writeFile(path, '');
     const now = new Date(this.#clock.now());
     await utimes(path, now, now);
   }
 
   /** What is not there is fine. */
   async unmark(path: string): Promise<void> {
-    if (this.#spare.file.length >= MOST_OF_A_KIND) return removeFile(path);
-    await this.#takeAway('file', path).catch((error: unknown) => {
-      if (codeOf(error) !== 'ENOENT') return removeFile(path);
-    });
+    if (this.#spare.mark.length >= MOST_OF_A_KIND) return removeFile(path);
+    // Also when something has cleaned up the spare entries: a mark must not stay.
+    await this.#takeAway('mark', path).catch(() => removeFile(path));
   }
 
   /** @param entries the first contains the others, which follow in the order in which they were made */

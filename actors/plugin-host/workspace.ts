@@ -27,6 +27,7 @@ export class Workspace implements AsyncDisposable {
   readonly #root: SpareEntry;
   #inside: readonly SpareEntry[] = [];
   #properties: Promise<string> | undefined;
+  #isSpoilt = false;
   readonly log: Logger;
 
   private constructor(root: SpareEntry, spares: SpareEntries, log: Logger) {
@@ -82,8 +83,14 @@ export class Workspace implements AsyncDisposable {
     await this.#spares.takeBack([folder, ...content]);
   }
 
+  /** No other call gets anything of it: a script has not ended as it should, and a process of it may still be there. */
+  spoil(): void {
+    this.#isSpoilt = true;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#spares.takeBack([this.#root, ...this.#inside]);
+    if (this.#isSpoilt) await removeTree(this.dir);
+    else await this.#spares.takeBack([this.#root, ...this.#inside]);
   }
 }
 

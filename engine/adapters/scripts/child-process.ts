@@ -44,6 +44,8 @@ export interface ChildProcessOptions {
   readonly prlimit?: string | null;
   /** Program that creates named pipes; default: found in its usual locations. */
   readonly mkfifo?: string;
+  /** Folders of which the first that can be written gets the named pipes; default: in memory, otherwise on the disk. */
+  readonly pipesIn?: readonly string[];
   /** Program and arguments of the process that spawns scripts (script-spawner.ts). Undefined: this process spawns them. */
   readonly spawner?: readonly string[];
 }
@@ -68,7 +70,7 @@ export class ChildProcessRunner implements ScriptRunner, AsyncDisposable {
     this.#graceMs = options.graceMs ?? GRACE_MS;
     this.#drainMs = options.drainMs ?? DRAIN_MS;
     this.#prlimit = options.prlimit === undefined ? PRLIMIT_PLACES.find(isExecutable) : (options.prlimit ?? undefined);
-    this.#pipes = new ScriptPipes(clock, options.mkfifo, (command) => this.#spawner?.run(command));
+    this.#pipes = new ScriptPipes(clock, options.mkfifo, (command) => this.#spawner?.run(command), options.pipesIn);
     if (options.spawner) this.#spawner = new ScriptSpawner(options.spawner, this.#pipes, clock, log);
   }
 

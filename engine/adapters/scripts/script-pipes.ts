@@ -30,6 +30,7 @@ const REOPENED_MS = 20;
 export class ScriptPipes implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #mkfifo: string;
+  readonly #places: readonly string[];
   readonly #runElsewhere: RunElsewhere;
   #names: string[] = [];
   #making: Promise<void> | undefined;
@@ -40,9 +41,17 @@ export class ScriptPipes implements AsyncDisposable {
   /**
    * @param mkfifo name or path of the program that creates named pipes
    * @param runElsewhere runs it without forking this process, if that is possible
+   * @param places for the folder with the pipes. By default it is in memory: two files for each script, which are removed at
+   * once, make it expensive for all others to create files on the same disk (actors/plugin-host/spare-entries.ts)
    */
-  constructor(clock: Clock, mkfifo = 'mkfifo', runElsewhere: RunElsewhere = () => undefined) {
+  constructor(
+    clock: Clock,
+    mkfifo = 'mkfifo',
+    runElsewhere: RunElsewhere = () => undefined,
+    places: readonly string[] = ['/dev/shm', tmpdir()],
+  ) {
     this.#clock = clock;
+    this.#places = places;
     this.#mkfifo = mkfifo;
     this.#runElsewhere = runElsewhere;
   }
@@ -111,7 +120,7 @@ export class ScriptPipes implements AsyncDisposable {
   }
 
   async #make(): Promise<void> {
-    this.#dir ??= await mkdtemp(join(tmpdir(), 'longshore-'));
+    this.#dir ??= await makeFolder(this.#places);
     const dir = this.#dir;
     const names = Array.from({ length: BATCH }, () => `p${++this.#last}`);
     const command = { program: this.#mkfifo, args: ['-m', '600', ...names], cwd: dir, env: { PATH: PLACES } };
@@ -122,6 +131,18 @@ export class ScriptPipes implements AsyncDisposable {
     if (code !== 0) throw new Failure('transient', `${this.#mkfifo} in ${dir} ended with ${code}`);
     this.#names = names.map((name) => join(dir, name));
   }
+}
+
+/** In the first place that has room. */
+async function makeFolder(places: readonly string[]): Promise<string> {
+  let fault: unknown;
+  for (const place of places)
+    try {
+      return await mkdtemp(join(place, 'longshore-'));
+    } catch (error) {
+      fault = error;
+    }
+  throw fault;
 }
 
 interface Command {

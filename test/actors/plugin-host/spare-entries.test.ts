@@ -75,23 +75,35 @@ for (const [what, change] of Object.entries(CHANGES))
     t.equal(await readFile(next.metadata, 'utf8'), 'y');
   });
 
-t.test('a mark takes the place of a spare file, and has a time of its own', async (t) => {
-  const { spares, call, dir, clock, spare } = await setup(t);
-  await (await call('x')).workspace[Symbol.asyncDispose]();
-  const mark = join(dir, 'mark');
-  await clock.advance(86_400_000);
+t.test('nothing is used again of a call whose script did not end as it should', async (t) => {
+  const { call, work, spare } = await setup(t);
+  const { workspace } = await call('x');
+  workspace.spoil();
+  await workspace[Symbol.asyncDispose]();
+  t.same(await readdir(work), []);
+  t.same(await readdir(spare), []);
+});
+
+t.test('a mark that is removed serves again, and has a time of its own', async (t) => {
+  const { spares, dir, clock, spare } = await setup(t);
+  const [mark, other] = [join(dir, 'mark'), join(dir, 'other')];
   await spares.mark(mark);
-  t.equal((await stat(mark)).mtimeMs, clock.now());
-  t.equal((await readdir(spare)).length, 2);
+  const { ino } = await stat(mark);
   await spares.unmark(mark);
   await spares.unmark(mark);
-  t.equal((await readdir(spare)).length, 3);
+  t.equal((await readdir(spare)).length, 1);
+  await t.rejects(stat(mark), { code: 'ENOENT' });
+  await clock.advance(86_400_000);
+  await spares.mark(other);
+  const made = await stat(other);
+  t.same({ ino: made.ino, mtimeMs: made.mtimeMs }, { ino, mtimeMs: clock.now() });
   await t.rejects(spares.mark(join(dir, 'none', 'mark')), { code: 'ENOENT' });
 });
 
 t.test('marks on another file system are made and removed there', async (t) => {
-  const { spares, call, spare } = await setup(t);
-  await (await call('x')).workspace[Symbol.asyncDispose]();
+  const { spares, dir, spare } = await setup(t);
+  await spares.mark(join(dir, 'mark'));
+  await spares.unmark(join(dir, 'mark'));
   const elsewhere = await mkdtemp('/dev/shm/longshore-test-');
   t.teardown(() => rm(elsewhere, { recursive: true }));
   const mark = join(elsewhere, 'mark');
@@ -99,7 +111,16 @@ t.test('marks on another file system are made and removed there', async (t) => {
   t.same(await readdir(elsewhere), ['mark']);
   await spares.unmark(mark);
   t.same(await readdir(elsewhere), []);
-  t.equal((await readdir(spare)).length, 3, 'the spare file is still one');
+  t.equal((await readdir(spare)).length, 1, 'the spare one is still there');
+});
+
+t.test('a mark is removed even if it cannot be moved away', async (t) => {
+  const { spares, dir, spare } = await setup(t);
+  const mark = join(dir, 'mark');
+  await spares.mark(mark);
+  await rm(spare, { recursive: true });
+  await spares.unmark(mark);
+  await t.rejects(stat(mark), { code: 'ENOENT' });
 });
 
 t.test('when something has cleaned up, new ones are made', async (t) => {

@@ -19,18 +19,14 @@ const DEAF = [process.execPath, '-e', `process.send({ id: 0, kind: 'ready' }); p
 const alive = setInterval(() => {}, 60_000);
 t.teardown(() => clearInterval(alive));
 
-/** Time stands still; temporary files have a folder of their own. */
+/** Time stands still; the pipes have a folder of their own. */
 async function setup(t: Test, argv: readonly string[] = SPAWNER, clock: Clock = new VirtualClock()) {
   const dir = await mkdtemp(join(tmpdir(), 'longshore-test-'));
-  const { TMPDIR } = process.env;
-  process.env.TMPDIR = dir;
-  const pipes = new ScriptPipes(systemClock);
+  const pipes = new ScriptPipes(systemClock, undefined, undefined, [dir]);
   const spawner = new ScriptSpawner(argv, pipes, clock, silentLogger());
   t.teardown(async () => {
     await spawner[Symbol.asyncDispose]();
     await pipes[Symbol.asyncDispose]();
-    if (TMPDIR === undefined) delete process.env.TMPDIR;
-    else process.env.TMPDIR = TMPDIR;
     await rm(dir, { recursive: true });
   });
   const spawn = async (program: string, ...args: string[]): Promise<SpawnedScript> => {

@@ -2,11 +2,12 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type ChildProcessOptions, ChildProcessRunner } from '../../../../engine/adapters/scripts/child-process.ts';
+import { ScriptPipes } from '../../../../engine/adapters/scripts/script-pipes.ts';
 import type { ScriptSpec } from '../../../../engine/ports/script-runner.ts';
 import { silentLogger } from '../../../../engine/runtime/log.ts';
 import { systemClock } from '../../../../engine/runtime/time.ts';
@@ -17,20 +18,18 @@ const WAYS = { 'from here': {}, 'by the small process': { spawner: SPAWNER } } a
 const signal = new AbortController().signal;
 let runs = 0;
 
-/** The folder of temporary files is the test's own. */
+/** The folder of the pipes is the test's own. */
 async function setup(t: Test, options: Partial<ChildProcessOptions> = {}) {
   const dir = await mkdtemp(join(tmpdir(), 'longshore-streams-'));
   t.teardown(() => rm(dir, { recursive: true, force: true }));
   const temporary = join(dir, 'tmp');
   await mkdir(temporary);
-  const before = process.env.TMPDIR;
-  process.env.TMPDIR = temporary;
-  t.teardown(() => {
-    if (before === undefined) delete process.env.TMPDIR;
-    else process.env.TMPDIR = before;
-  });
   const stateDir = join(dir, 'state');
-  const runner = new ChildProcessRunner({ stateDir, drainMs: 500, ...options }, systemClock, silentLogger());
+  const runner = new ChildProcessRunner(
+    { stateDir, pipesIn: [temporary], drainMs: 500, ...options },
+    systemClock,
+    silentLogger(),
+  );
   t.teardown(() => runner[Symbol.asyncDispose]());
   const sh = (text: string, more: Partial<ScriptSpec> = {}) =>
     runner.run(
@@ -101,7 +100,7 @@ t.test('pipes have no names once their scripts run, and leave nothing', async (t
   }
 });
 
-t.test('a folder of temporary files that was tidied up is made anew', async (t) => {
+t.test('a folder of pipes that was tidied up is made anew', async (t) => {
   for (const options of Object.values(WAYS)) {
     const { temporary, sh } = await setup(t, options);
     t.strictSame((await sh('echo a')).stdout, ['a']);
@@ -111,12 +110,27 @@ t.test('a folder of temporary files that was tidied up is made anew', async (t) 
   }
 });
 
+t.test('pipes are in memory, or in the next place that can be written', async (t) => {
+  const { temporary } = await setup(t);
+  for (const [places, folder] of [
+    [undefined, '/dev/shm'],
+    [['/nowhere', temporary], temporary],
+  ] as const) {
+    const pipes = new ScriptPipes(systemClock, undefined, undefined, places);
+    const pipe = await pipes.output();
+    t.equal(dirname(dirname(pipe.path)), folder);
+    await pipe.release();
+    await pipes[Symbol.asyncDispose]();
+    await t.rejects(stat(dirname(pipe.path)), { code: 'ENOENT' });
+  }
+});
+
 t.test('the pipes of a process that was killed are removed by the one that starts its scripts', async (t) => {
   const { temporary } = await setup(t);
   const owner = spawn(
     process.execPath,
     [join(SCRIPTS, 'runner-process.ts'), join(temporary, 'state'), temporary, join(SCRIPTS, 'hang.sh'), ...SPAWNER],
-    { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, TMPDIR: temporary } },
+    { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   const [said] = (await once(owner.stdout, 'data')) as [Buffer];
   owner.kill('SIGKILL');
