@@ -185,6 +185,7 @@ export const texts = {
     files: 'Files',
     found: 'From an earlier visit',
     foundPart: (share: string) => `The server has ${share}. Choose the same file again to continue.`,
+    foundForeign: (share: string) => `The server has ${share}. Continue where it was begun, or remove it.`,
     foundWhole: 'The server has all of it.',
     use: 'Use it',
     states: {

@@ -98,6 +98,37 @@ t.test('a file that was changed is another one, also with the same size', async 
   t.equal(await sent.count(), 2, 'the one that was chosen twice counts once');
 });
 
+t.test('after a reload, a file that was changed meanwhile is sent from its beginning', async (t) => {
+  const file = join(await tempDir(t), 'halves.txt');
+  await writeFile(file, 'LS_0001\n'.repeat(400_000));
+  const { page } = await visit(t, chromium, demo.url);
+  await openUpload(page);
+  const starts: (string | undefined)[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'PATCH') starts.push(request.headers()['upload-offset']);
+  });
+  const input = page.locator('input[type=file]').first();
+  await slow(page, 200_000);
+  await input.setInputFiles(file);
+  await page.getByText(/per second, .* left/).waitFor({ timeout: 60_000 });
+  await page.reload();
+  await openUpload(page);
+  const found = page.getByRole('list', { name: 'From an earlier visit' }).getByText(/Choose the same file again/);
+  await found.waitFor();
+  await writeFile(file, 'LS_0002\n'.repeat(400_000));
+  await utimes(file, new Date(), new Date('2026-01-02T00:00:00Z'));
+  starts.length = 0;
+  await slow(page, -1);
+  await input.setInputFiles(file);
+  await page.getByText(/^Sent, /).waitFor({ timeout: 60_000 });
+  t.equal(starts[0], '0');
+  t.ok(await found.isVisible(), 'the beginning of the other one is still there');
+  await page.evaluate('localStorage.clear()');
+  await page.reload();
+  await openUpload(page);
+  await page.getByText('Continue where it was begun, or remove it.').waitFor();
+});
+
 t.test('a lost answer is asked for again, and there is one dataset', async (t) => {
   const { page } = await visit(t, chromium, demo.url);
   await openUpload(page);

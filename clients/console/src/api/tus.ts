@@ -1,5 +1,5 @@
-// Sends a file as a resumable upload (docs/resumable-uploads.md). Nothing is kept in the browser: after a reload, the server's
-// list of uploads tells what is left. Loaded when the first file is sent.
+// Sends a file as a resumable upload (docs/resumable-uploads.md). After a reload, the server's list of uploads tells what is left.
+// Loaded when the first file is sent.
 
 import { type DetailedError, type HttpRequest, Upload } from 'tus-js-client';
 import { randomKey } from './random-key.ts';

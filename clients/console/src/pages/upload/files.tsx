@@ -133,15 +133,17 @@ function Sent({ transfer: { key, name, size, sent, state, speed = 0, fault }, na
   );
 }
 
-function Found({ transfer: { key, name, size, sent } }: { readonly transfer: Transfer }) {
+function Found({ transfer }: { readonly transfer: Transfer }) {
+  const { key, name, size, sent, lastModified } = transfer;
   const isWhole = sent === size;
+  const partOf = lastModified === undefined ? words.foundForeign : words.foundPart;
   return (
     <li>
       <Icon name="file" />
       <div className="what">
         <strong>{name}</strong>
         <span className="hint">
-          {bytes(size)}. {isWhole ? words.foundWhole : words.foundPart(`${Math.floor((100 * sent) / size)} %`)}
+          {bytes(size)}. {isWhole ? words.foundWhole : partOf(`${Math.floor((100 * sent) / size)} %`)}
         </span>
       </div>
       {isWhole && <Button onPress={() => takeFound(key)}>{words.use}</Button>}

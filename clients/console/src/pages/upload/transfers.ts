@@ -7,6 +7,7 @@
 // `found`: the server has it from before this page was loaded.
 
 import type { components } from '../../../../typescript/src/installer.ts';
+import { changeTimes, dropOthers, keepChangeTime } from '../../api/begun-uploads.ts';
 import { connections } from '../../api/reachability.ts';
 import { installer, session } from '../../api/session.ts';
 import { Store } from '../../api/store.ts';
@@ -20,6 +21,8 @@ export interface Transfer {
   readonly sent: number;
   readonly state: 'found' | 'waiting' | 'sending' | 'paused' | 'failed' | 'done';
   readonly uploadId?: string;
+  /** Of the file, in milliseconds since 1970. Undefined if another browser or program sent the beginning. */
+  readonly lastModified?: number | undefined;
   /** Bytes per second, of the last seconds. */
   readonly speed?: number;
   /** Why it failed, if the server says so. */
@@ -70,25 +73,28 @@ export async function findUploads(signal: AbortSignal): Promise<void> {
   owner = session.value?.self.userId;
   const { data } = await installer.GET('/uploads', { signal });
   const known = new Set(transfers.value.map(({ uploadId }) => uploadId));
-  const found = (data as unknown as readonly components['schemas']['ResumableUpload'][])
+  const uploads = data as unknown as readonly components['schemas']['ResumableUpload'][];
+  dropOthers(owner, new Set(uploads.map(({ uploadId }) => uploadId)));
+  const times = changeTimes(owner);
+  const found = uploads
     .filter(({ uploadId }) => !known.has(uploadId))
     .map(
       ({ uploadId, fileName, length, offset }): Transfer => ({
         ...{ key: uploadId, uploadId, name: fileName, size: length, sent: offset, state: 'found' },
+        lastModified: times[uploadId],
       }),
     );
   transfers.set([...transfers.value, ...found]);
 }
 
 /**
- * A file that the server has a part of is continued; it is recognised by name and size. One that was changed since it was chosen is
- * another file, whatever its size.
+ * A file that the server has a part of is continued, if it was sent from this browser and has not been changed since. Otherwise it is
+ * another file: its parts might not fit together.
  */
 export function addFiles(chosen: readonly File[]): void {
   for (const file of chosen) {
     const before = transfers.value.find(
-      ({ key, name, size }) =>
-        name === file.name && size === file.size && (files.get(key) ?? file).lastModified === file.lastModified,
+      ({ name, size, lastModified }) => name === file.name && size === file.size && lastModified === file.lastModified,
     );
     if (before && before.state !== 'found') continue;
     if (before) {
@@ -99,7 +105,8 @@ export function addFiles(chosen: readonly File[]): void {
     last += 1;
     const key = `file-${last}`;
     files.set(key, file);
-    transfers.set([...transfers.value, { key, name: file.name, size: file.size, sent: 0, state: 'waiting' }]);
+    const { name, size, lastModified } = file;
+    transfers.set([...transfers.value, { key, name, size, lastModified, sent: 0, state: 'waiting' }]);
   }
   next();
 }
@@ -152,7 +159,10 @@ async function start(key: string): Promise<void> {
   if (known) return known.start();
   const sending = send(file, {
     uploadId: transfer.uploadId,
-    onCreated: (uploadId) => change(key, { uploadId }),
+    onCreated: (uploadId) => {
+      change(key, { uploadId });
+      keepChangeTime(session.value?.self.userId, uploadId, file.lastModified);
+    },
     onProgress: measured(key),
     onDone: () => ended(key, { state: 'done', sent: file.size }),
     onFailed: (fault) => ended(key, { state: 'failed', fault }),
