@@ -36,6 +36,8 @@ export class HeldJobs<Job> {
   readonly #tenantOf: ((job: Job) => string) | undefined;
   readonly #mailbox: Mailbox<Claimed<Job>>;
   readonly #running = new Map<JobKey, Running<Job>>();
+  /** How many jobs of each tenant run. */
+  readonly #runningBy = new Map<string, number>();
   readonly #turns = new Turns();
   /** By id, with the reason of the abort. */
   readonly #cancelled = new Map<JobKey, unknown>();
@@ -96,9 +98,10 @@ export class HeldJobs<Job> {
   takeNext(): Claimed<Job> | undefined {
     const tenantOf = this.#tenantOf;
     if (!tenantOf || this.waiting < 2) return this.#mailbox.poll();
-    const counts = new Map<string, number>();
-    for (const { job } of this.#running.values()) counts.set(tenantOf(job), (counts.get(tenantOf(job)) ?? 0) + 1);
-    return this.#mailbox.pollLowest(({ job }) => this.#turns.rankOf(tenantOf(job), counts.get(tenantOf(job)) ?? 0));
+    return this.#mailbox.pollLowest(({ job }) => {
+      const tenant = tenantOf(job);
+      return this.#turns.rankOf(tenant, this.#runningBy.get(tenant) ?? 0);
+    });
   }
 
   /** If the job runs, keeps this claim as its duplicate, and returns the earlier duplicate, if any. Undefined if it does not run. */
@@ -126,12 +129,14 @@ export class HeldJobs<Job> {
   begin({ job, at }: Claimed<Job>): Running<Job> {
     const running: Running<Job> = { job, claimedAt: at, controller: new AbortController() };
     this.#running.set(this.#idOf(job), running);
+    this.#count(job, 1);
     if (this.#tenantOf) this.#turns.began(this.#tenantOf(job));
     return running;
   }
 
   end({ job }: Running<Job>): void {
     this.#running.delete(this.#idOf(job));
+    this.#count(job, -1);
   }
 
   /** Takes everything that has not started: nothing of it starts any more. */
@@ -143,6 +148,14 @@ export class HeldJobs<Job> {
       delete running.next;
     }
     return taken;
+  }
+
+  #count(job: Job, change: 1 | -1): void {
+    if (!this.#tenantOf) return;
+    const tenant = this.#tenantOf(job);
+    const count = (this.#runningBy.get(tenant) ?? 0) + change;
+    if (count > 0) this.#runningBy.set(tenant, count);
+    else this.#runningBy.delete(tenant);
   }
 
   #isInMailbox(id: JobKey): boolean {

@@ -55,12 +55,9 @@ export class Mailbox<T> {
   /** Removes and returns the oldest of the items with the lowest rank; undefined when there is none. Takes linear time. */
   pollLowest(rankOf: (item: T) => number): T | undefined {
     let [place, lowest] = [0, Number.POSITIVE_INFINITY];
-    let i = 0;
-    for (const item of this) {
-      const rank = rankOf(item);
+    for (let i = 0; i < this.#size && lowest > 0; i++) {
+      const rank = rankOf(this.#slots[this.#slot(i)] as T);
       if (rank < lowest) [place, lowest] = [i, rank];
-      if (rank <= 0) break;
-      i++;
     }
     const found = this.#size === 0 ? undefined : this.#slots[this.#slot(place)];
     // The items before it move up by one, which frees the first slot.

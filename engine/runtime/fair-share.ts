@@ -53,8 +53,9 @@ export class Turns {
   began(tenant: string): void {
     this.#lastBegun.delete(tenant);
     this.#lastBegun.set(tenant, ++this.#turn);
-    const [oldest] = this.#lastBegun.keys();
-    if (this.#lastBegun.size > REMEMBERED && oldest !== undefined) this.#lastBegun.delete(oldest);
+    if (this.#lastBegun.size <= REMEMBERED) return;
+    const [oldest = tenant] = this.#lastBegun.keys();
+    this.#lastBegun.delete(oldest);
   }
 
   /** It is the turn of the tenant with the lowest rank. */

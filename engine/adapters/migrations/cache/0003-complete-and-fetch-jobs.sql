@@ -172,6 +172,7 @@ begin
         (select jsonb_object_agg(c.dataset_id,
           ceil(date_part('epoch', now() - greatest(c.run_at, c.free_since)) * 1000)) from candidate c)
       into ids, tokens, waits_ms;
+      continue when ids is null;
       return query with claimed as (
         update job j set state = 'running', holder = me, token = (tokens ->> j.dataset_id)::bigint, claimed_at = now(),
           again = false
