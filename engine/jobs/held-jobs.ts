@@ -135,8 +135,7 @@ export class HeldJobs<Job> {
   }
 
   end({ job }: Running<Job>): void {
-    this.#running.delete(this.#idOf(job));
-    this.#count(job, -1);
+    if (this.#running.delete(this.#idOf(job))) this.#count(job, -1);
   }
 
   /** Takes everything that has not started: nothing of it starts any more. */
