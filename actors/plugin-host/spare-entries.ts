@@ -10,7 +10,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { chmod, lstat, mkdir, mkdtemp, readdir, rename, truncate, unlink, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { codeOf } from '../../engine/runtime/failure.ts';
 import { removeFile, removeTree } from '../../engine/runtime/files.ts';
 import type { Clock } from '../../engine/runtime/time.ts';
@@ -103,7 +103,7 @@ export class SpareEntries {
     const [{ path: outermost }] = entries;
     try {
       let isKept = false;
-      for (const { kind, path } of entries.toReversed()) isKept = await this.#keep(kind, path);
+      for (const { kind, path } of (await this.#unchanged(entries)).toReversed()) isKept = await this.#keep(kind, path);
       if (isKept) return;
     } catch {
       // Scripts may have done anything to it, or something has cleaned up the spare entries.
@@ -136,9 +136,16 @@ export class SpareEntries {
     return { kind, path };
   }
 
+  /** Nothing of a folder that a script has changed: a link in its place leads to files that are not ours. */
+  async #unchanged(entries: readonly SpareEntry[]): Promise<readonly SpareEntry[]> {
+    const changed = new Set<string>();
+    for (const { kind, path } of entries)
+      if (changed.has(dirname(path)) || (await likenessOf(path)) !== this.#like[kind]) changed.add(path);
+    return entries.filter(({ path }) => !changed.has(path));
+  }
+
   async #keep(kind: Kind, path: string): Promise<boolean> {
-    const isLike = (await likenessOf(path)) === this.#like[kind];
-    if (!isLike || this.#spare[kind].length >= MOST_OF_A_KIND) return false;
+    if (this.#spare[kind].length >= MOST_OF_A_KIND) return false;
     if (kind === 'root' || kind === 'folder') await empty(path);
     else await truncate(path, EMPTIED_BYTES);
     await this.#takeAway(kind, path);

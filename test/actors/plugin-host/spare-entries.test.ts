@@ -75,6 +75,20 @@ for (const [what, change] of Object.entries(CHANGES))
     t.equal(await readFile(next.metadata, 'utf8'), 'y');
   });
 
+t.test('what a script keeps is left alone if a link leads to it', async (t) => {
+  const { call, dir, work } = await setup(t);
+  for (const folder of ['dir', 'install'] as const) {
+    const { workspace, install } = await call('private');
+    const path = folder === 'dir' ? workspace.dir : install;
+    await rename(path, join(dir, folder));
+    await symlink(join(dir, folder), path);
+    await workspace[Symbol.asyncDispose]();
+    t.same(await readdir(work), []);
+  }
+  t.equal(await readFile(join(dir, 'install', 'vdi-meta.json'), 'utf8'), 'private');
+  t.equal(await readFile(join(dir, 'dir', 'install', 'vdi-meta.json'), 'utf8'), 'private');
+});
+
 t.test('nothing is used again of a call whose script did not end as it should', async (t) => {
   const { call, work, spare } = await setup(t);
   const { workspace } = await call('x');
