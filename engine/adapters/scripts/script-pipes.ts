@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { Failure, messageOf } from '../../runtime/failure.ts';
-import { removeFile } from '../../runtime/files.ts';
+import { exists, removeFile } from '../../runtime/files.ts';
 import type { Clock } from '../../runtime/time.ts';
 
 const { O_RDONLY, O_WRONLY, O_RDWR, O_NONBLOCK } = constants;
@@ -120,7 +120,8 @@ export class ScriptPipes implements AsyncDisposable {
   }
 
   async #make(): Promise<void> {
-    this.#dir ??= await makeFolder(this.#places);
+    // Something may have cleaned it up.
+    if (this.#dir === undefined || !(await exists(this.#dir))) this.#dir = await makeFolder(this.#places);
     const dir = this.#dir;
     const names = Array.from({ length: BATCH }, () => `p${++this.#last}`);
     const command = { program: this.#mkfifo, args: ['-m', '600', ...names], cwd: dir, env: { PATH: PLACES } };

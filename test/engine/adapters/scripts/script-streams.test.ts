@@ -110,6 +110,19 @@ t.test('a folder of pipes that was tidied up is made anew', async (t) => {
   }
 });
 
+t.test('a folder of pipes that was tidied up when none were left is made anew', async (t) => {
+  const { temporary } = await setup(t);
+  await using pipes = new ScriptPipes(systemClock, undefined, undefined, [temporary]);
+  const first = await pipes.output();
+  const folder = dirname(first.path);
+  const left = await Promise.all((await readdir(folder)).slice(1).map(() => pipes.output()));
+  await rm(folder, { recursive: true });
+  for (const pipe of [first, ...left]) await pipe.release();
+  const next = await pipes.output();
+  t.not(dirname(next.path), folder);
+  await next.release();
+});
+
 t.test('pipes are in memory, or in the next place that can be written', async (t) => {
   const { temporary } = await setup(t);
   for (const [places, folder] of [
