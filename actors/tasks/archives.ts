@@ -66,7 +66,7 @@ export const archivesHere: Archives = {
     const areSmall = contents !== undefined && areWithin(files, contents);
     return {
       ...{ files, notes: notes.lines() },
-      ...(areSmall ? { contents: files.map(({ name }) => readFileSync(join(dir, name))) } : {}),
+      ...(areSmall ? { contents: files.map(({ name }) => new Uint8Array(readFileSync(join(dir, name)))) } : {}),
     };
   },
   zip: (target, files, options, signal) => writeZip(target, sources(files), options, signal),

@@ -53,6 +53,21 @@ t.test('an archive that was replaced is unpacked', async (t) => {
   t.equal((await contentOf(other.dir)).get('a.txt')?.toString(), 'other');
 });
 
+t.test('the contents share no memory with other files that were read', async (t) => {
+  const dir = t.testdir({ to: {} });
+  const file = join(dir, 'archive.zip');
+  await writeFile(file, await zipOf(FILES));
+  const contents = { bytes: 1_000, files: 3 };
+  const unpacked = await archivesHere.unpack(
+    { file, kind: 'zip', dir: join(dir, 'to'), limits: LIMITS, contents },
+    never,
+  );
+  t.same(
+    unpacked.contents?.map(({ buffer }) => buffer.byteLength),
+    unpacked.files.map(({ size }) => size),
+  );
+});
+
 for (const [what, files] of Object.entries({
   'large files': { 'a.txt': 'a'.repeat(64 * 1024), 'b.txt': 'b' },
   'many files': Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`${n}`, 'x'])),
