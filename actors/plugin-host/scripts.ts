@@ -89,6 +89,8 @@ export class Scripts {
       status = statusOf(result.end, call.kind);
       durationMs = result.durationMs;
       exit = exitOf(result.end);
+      // What a script has started elsewhere, such as a container, goes on when the script is killed before that ends.
+      if (status !== 'success') call.workspace.spoil();
       return outcomeOf(result, script);
     } catch (error) {
       call.workspace.spoil();

@@ -70,7 +70,8 @@ export class Workspace implements AsyncDisposable {
 
   /** Writes a file as unpacking would. */
   async data(path: string, content: Uint8Array): Promise<void> {
-    this.#inside = [...this.#inside, await this.#spares.data(path, content)];
+    const file = await this.#spares.data(path, content);
+    this.#inside = [...this.#inside, file];
   }
 
   /** Removes a folder before the call ends. */
@@ -83,7 +84,7 @@ export class Workspace implements AsyncDisposable {
     await this.#spares.takeBack([folder, ...content]);
   }
 
-  /** No other call gets anything of it: a script has not ended as it should, and a process of it may still be there. */
+  /** No other call gets anything of it: a script has failed, and a process that it started may still be there. */
   spoil(): void {
     this.#isSpoilt = true;
   }

@@ -27,6 +27,14 @@ t.test('a call gets what an earlier one has used, with nothing of it', async (t)
   t.equal(await readFile(second.metadata, 'utf8'), '2nd');
 });
 
+t.test('files that are written at the same time all serve again', async (t) => {
+  const { call, spare } = await setup(t);
+  const { workspace, install } = await call('x');
+  await Promise.all(['a', 'b'].map((name) => workspace.data(join(install, name), Buffer.from(name))));
+  await workspace[Symbol.asyncDispose]();
+  t.equal((await readdir(spare)).length, 5);
+});
+
 t.test('between calls nothing of their content is on the disk', async (t) => {
   const { call, spare } = await setup(t);
   const { workspace, install } = await call('private');
