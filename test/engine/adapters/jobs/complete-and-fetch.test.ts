@@ -113,6 +113,19 @@ t.test('a lost lease keeps its job from being completed', async (t) => {
   t.match(await rows(db), { jobs: [{ state: 'running', event_id: 1 }], leases: [{ holder: Number }] });
 });
 
+t.test('of two claims of a dataset that are completed together, the later counts, whichever comes first', async (t) => {
+  for (const order of ['in order', 'reversed']) {
+    const { db, jobs } = await setup(t);
+    await db.query("update lease set expires_at = now() - interval '1 second'");
+    const [again] = await jobs.completeAndFetch([], { ...CLAIM, limit: 1 }, signal);
+    const later = { job: again as ClaimedJob, outcome: { kind: 'done' } as const };
+    const earlier = { job: { ...later.job, lease: { ...later.job.lease, token: later.job.lease.token - 1 } } };
+    const both = [{ ...earlier, outcome: { kind: 'dead', failure: 'defect', message: 'late' } as const }, later];
+    await jobs.completeAndFetch(order === 'in order' ? both : both.toReversed(), { ...CLAIM, limit: 0 }, signal);
+    t.same(await rows(db), { jobs: [], leases: [{ holder: null }] }, order);
+  }
+});
+
 t.test('a lease that somebody else takes while a claim is under way is theirs, and its job waits', async (t) => {
   const { db, jobs, complete } = await setup(t);
   await complete();
