@@ -86,9 +86,7 @@ export class SpareEntries {
 
   /** A file of which only the name and the time count. Replaces one at that path. */
   async mark(path: string): Promise<void> {
-    if (!(await this.#moved('mark', path))) return writeFile(path, '');
-    const now = new Date(this.#clock.now());
-    await utimes(path, now, now);
+    if (!(await this.#moved('mark', path, new Date(this.#clock.now())))) await writeFile(path, '');
   }
 
   /** What is not there is fine. */
@@ -112,10 +110,12 @@ export class SpareEntries {
     await removeTree(outermost);
   }
 
-  async #moved(kind: Kind, path: string): Promise<boolean> {
+  /** @param time that the entry gets before, so that it counts from then on */
+  async #moved(kind: Kind, path: string, time?: Date): Promise<boolean> {
     const spare = this.#spare[kind].pop();
     if (spare === undefined) return false;
     try {
+      if (time) await utimes(spare, time, time);
       await rename(spare, path);
       return true;
     } catch (error) {
