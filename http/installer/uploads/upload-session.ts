@@ -25,7 +25,7 @@ import type { BeginResult, UploadSource, Uploads } from '../../../engine/ports/u
 import { defect, kindOf } from '../../../engine/runtime/failure.ts';
 import type { Logger } from '../../../engine/runtime/log.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
-import { conflict, tooLarge } from '../../kernel/pipeline/errors.ts';
+import { conflict, tooLarge, underWay } from '../../kernel/pipeline/errors.ts';
 import type { ReceivedUpload } from './received-upload.ts';
 import { ownDocument, SmallFiles } from './small-files.ts';
 import { ByteMeter, tooManyJobs, type UploadLimits } from './upload-limits.ts';
@@ -212,7 +212,7 @@ export class UploadSession {
       if (kindOf(error) !== 'rejected') throw error;
       // The row is another request's, and so is what lies below the id: nothing of it is ours to remove.
       this.#state = 'gone';
-      throw conflict(`another upload as dataset ${this.address.dataset} is under way`);
+      throw underWay(`another upload as dataset ${this.address.dataset} is under way`);
     }
   }
 

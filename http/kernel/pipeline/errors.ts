@@ -59,6 +59,9 @@ export const forbidden = (message: string): HttpError => new HttpError('forbidde
 export const notFound = (message: string): HttpError => new HttpError('not-found', message);
 export const gone = (message: string): HttpError => new HttpError('gone', message);
 export const conflict = (message: string): HttpError => new HttpError('conflict', message);
+/** A conflict with another request that will have ended soon, so clients try again. */
+export const underWay = (message: string): HttpError =>
+  new HttpError('conflict', message, { headers: { 'retry-after': String(UNDER_WAY_SECONDS) } });
 export const tooEarly = (message: string): HttpError => new HttpError('too-early', message);
 export const invalidInput = (message: string, errors: InputErrors): HttpError =>
   new HttpError('invalid-input', message, { extra: { errors } });
@@ -78,6 +81,7 @@ export const unavailable = (message: string, retryAfterSeconds: number, cause?: 
   });
 
 const RETRY_SECONDS = 5;
+const UNDER_WAY_SECONDS = 5;
 /** `Retry-After` for a full disk: an operator has to free space first. */
 const NO_ROOM_SECONDS = 60;
 

@@ -16,7 +16,7 @@ import type { Logger } from '../../../engine/runtime/log.ts';
 import { type Clock, deadline } from '../../../engine/runtime/time.ts';
 import type { Caller } from '../auth/authenticate.ts';
 import { quote } from '../input/describe.ts';
-import { badRequest, HttpError, invalidInput, tooMany } from './errors.ts';
+import { badRequest, invalidInput, tooMany, underWay } from './errors.ts';
 import { Fingerprint } from './fingerprint.ts';
 
 export const KEY_HEADER = 'idempotency-key';
@@ -30,7 +30,6 @@ const RENEW_MS = 5_000;
 const STORE_MS = 10_000;
 /** Keys of one caller. */
 const MOST_KEYS = 10_000;
-const UNDER_WAY_SECONDS = 5;
 const TOO_MANY_SECONDS = 3_600;
 /** A created thing is answered with its id, so no answer comes near this. */
 const MAX_ANSWER_BYTES = 16 * 1024;
@@ -151,13 +150,7 @@ export class IdempotentRequests {
       case 'answered':
         return { answer: await repeated(claimed, request.key, print, read), replayed: true };
       case 'under way':
-        throw new HttpError(
-          'conflict',
-          `a request with Idempotency-Key ${quote(request.key)} is under way; try again`,
-          {
-            headers: { 'retry-after': String(UNDER_WAY_SECONDS) },
-          },
-        );
+        throw underWay(`a request with Idempotency-Key ${quote(request.key)} is under way; try again`);
       case 'too many':
         throw tooMany(
           `you have used ${MOST_KEYS} values of Idempotency-Key within 24 hours, which is the most allowed`,

@@ -110,10 +110,12 @@ t.test('of two revisions at once, one is made', async (t) => {
   const next = { owner, dataset: revisionOf(at.dataset, 1) };
   const open = openUpload(app, owner, { method: 'PUT', path: `/datasets/${at.dataset}` });
   await open.stored;
-  t.match(await revise(app, at), {
+  const refused = await revise(app, at);
+  t.match(refused, {
     status: 409,
     body: { status: 'conflict', message: `another upload as dataset ${next.dataset} is under way` },
   });
+  t.match(refused.headers.get('retry-after'), /^[1-9]\d*$/);
   t.match(await leftOf(app, db, next), { uploads: 1 }, 'the other one goes on');
   // Its metadata are in the store shortly before it is a dataset: that number is passed over.
   const early = objectKey(next, 'vdi-meta.json');
