@@ -1,5 +1,5 @@
-// The folder of one call, in which its script runs. It is removed afterwards. Some calls need the folder `properties` in it, which
-// holds the data properties.
+// The folder of one call, in which its script runs. Afterwards it is emptied for another call (spare-entries.ts), or removed. Some
+// calls need the folder `properties` in it, which holds the data properties.
 
 import { lstat, mkdir, opendir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -56,6 +56,7 @@ t.test('shows the life and the files of a dataset, and changes it', async (t) =>
   await dialog.getByLabel('Name').fill('x');
   await dialog.getByRole('button', { name: 'Save' }).click();
   await dialog.getByText(/^It is 'x'|^It has 1/).waitFor();
+  await dialog.getByLabel('Name').and(page.locator(':focus')).waitFor();
   t.strictSame(await violations(page), [], 'the form with a fault');
   await picture(page, 'dataset-edit');
   await dialog.getByLabel('Name').fill('Sample gene list, edited');

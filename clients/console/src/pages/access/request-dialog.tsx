@@ -5,6 +5,7 @@ import { faultsOf, session } from '../../api/session.ts';
 import { useStore } from '../../api/store.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { useFaultFocus } from '../../components/fault-focus.ts';
 import { TextField } from '../../components/field.tsx';
 import { wordsOf } from '../../components/notices.tsx';
 import { tellDone } from '../../components/toasts.tsx';
@@ -27,6 +28,7 @@ export function RequestDialog({ service, dataset, onClose, onDone }: Props) {
   const [values, setValues] = useState<Partial<Record<Field, string>>>({});
   const [error, setError] = useState<unknown>();
   const faults = faultsOf(error);
+  useFaultFocus(error);
   const send = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     const filled = Object.fromEntries(FIELDS.map((field) => [field, values[field]?.trim() ?? ''])) as Record<

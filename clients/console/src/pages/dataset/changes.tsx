@@ -5,6 +5,7 @@ import { type DatasetDetails, LongshoreError } from '../../../../typescript/src/
 import { faultsOf, installer } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { useFaultFocus } from '../../components/fault-focus.ts';
 import { Select, TextField } from '../../components/field.tsx';
 import { wordsOf } from '../../components/notices.tsx';
 import { tellDone } from '../../components/toasts.tsx';
@@ -32,6 +33,7 @@ export function EditDialog({ dataset, etag, onClose, onDone }: Props & { readonl
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
   const faults = ofFields(faultsOf(error));
+  useFaultFocus(error);
   const save = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     const changed = FIELDS.filter((field) => values[field] !== undefined && values[field] !== (dataset[field] ?? ''));
@@ -106,6 +108,7 @@ export const offer = (id: string, recipient: number, action: 'grant' | 'revoke')
 export function ShareDialog({ dataset, onClose, onDone }: Props) {
   const [recipient, setRecipient] = useState('');
   const [faults, setFaults] = useState<readonly string[]>([]);
+  useFaultFocus(faults.length > 0 ? faults : undefined);
   const share = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (!/^[1-9]\d*$/.test(recipient.trim())) return setFaults([texts.datasets.recipientNeeded]);

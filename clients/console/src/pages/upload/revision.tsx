@@ -7,6 +7,7 @@ import { randomKey } from '../../api/random-key.ts';
 import { faultsOf, installer } from '../../api/session.ts';
 import { useStore } from '../../api/store.ts';
 import { Button } from '../../components/button.tsx';
+import { useFaultFocus } from '../../components/fault-focus.ts';
 import { faultsAt } from '../../components/faults.ts';
 import { TextField } from '../../components/field.tsx';
 import { Loading, ProblemView } from '../../components/notices.tsx';
@@ -54,6 +55,7 @@ function RevisionForm({ dataset }: { readonly dataset: DatasetDetails }) {
   const key = useRef(randomKey());
   const files = useStore(transfers).filter(({ state }) => state !== 'found');
   const faults = faultsOf(error);
+  useFaultFocus(error);
   const create = async (): Promise<void> => {
     setStep('creating');
     try {
