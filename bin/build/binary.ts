@@ -49,11 +49,13 @@ try {
   const assets = {
     'build.json': 'build.json',
     'thread.js': 'thread.js',
+    'longshore.cjs': 'longshore.cjs',
+    'longshore.code': 'longshore.code',
     ...Object.fromEntries(files.map((file) => [file, join(root, file)])),
   };
   // The executable contains these paths, so they are relative. Asset paths are not stored, so they may be absolute.
   const settings = {
-    main: 'longshore.cjs',
+    main: 'start.cjs',
     output: 'longshore',
     disableExperimentalSEAWarning: true,
     execArgv: RUNTIME_OPTIONS,
@@ -62,11 +64,14 @@ try {
   };
   await writeFile(join(work, 'sea.json'), JSON.stringify(settings));
   // The code cache depends on the seed of V8's hashes. A seed set with `--hash-seed` would be required at every later start, so
-  // we use `--random-seed`.
-  execFileSync(process.execPath, ['--random-seed=1', '--build-sea', 'sea.json'], {
-    cwd: work,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  // we use `--random-seed`. V8 also stores a few bytes that it never writes, so they must be from memory that it has not used
+  // before: the new space is large enough that nothing is collected.
+  const options = ['--random-seed=1', '--min-semi-space-size=64', '--single-threaded-gc'];
+  const run = (...args: string[]): void => {
+    execFileSync(process.execPath, [...options, ...args], { cwd: work, stdio: ['ignore', 'ignore', 'inherit'] });
+  };
+  run(join(import.meta.dirname, 'compile.ts'), 'longshore.cjs', 'longshore.code');
+  run('--build-sea', 'sea.json');
   const bundled = JSON.parse(await readFile(join(root, 'clients/console/built/packages.json'), 'utf8')) as string[];
   const folders = packageFolders([...inputs, ...bundled], RUNTIME);
   await writeFile(join(out, 'longshore.cdx.json'), await billOfMaterials(root, npm, folders, FOREIGN_FILES, stamp));

@@ -1,16 +1,20 @@
-// Bundles all sources and packages into two files: the program, and the entry point of its worker threads.
+// Bundles all sources and packages into three files: the main script of the executable, the program that it runs, and the entry
+// point of the program's worker threads.
 
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { BUNDLED_THREAD } from '../../engine/runtime/program-files.ts';
 
 interface Bundles {
-  /** Sources of both bundles, as paths from the root. */
+  /** Sources of all bundles, as paths from the root. */
   readonly inputs: readonly string[];
 }
 
-/** Writes `longshore.cjs` and `thread.js` to `dir`. The same sources give the same bytes, whatever their directory. */
+/**
+ * Writes `start.cjs`, `longshore.cjs` and `thread.js` to `dir`, in ASCII. The same sources give the same bytes, whatever their
+ * directory.
+ */
 export async function bundle(root: string, dir: string): Promise<Bundles> {
   const common = {
     absWorkingDir: root,
@@ -31,6 +35,12 @@ export async function bundle(root: string, dir: string): Promise<Bundles> {
     logLevel: 'warning',
   } satisfies BuildOptions;
   // CommonJS, because the code cache of ES modules cannot be stored in the executable.
+  const start = await build({
+    ...common,
+    entryPoints: ['bin/build/inside/start.ts'],
+    format: 'cjs',
+    outfile: join(dir, 'start.cjs'),
+  });
   const program = await build({
     ...common,
     entryPoints: ['bin/longshore.ts'],
@@ -44,7 +54,23 @@ export async function bundle(root: string, dir: string): Promise<Bundles> {
     format: 'iife',
     outfile: join(dir, 'thread.js'),
   });
-  return { inputs: inputsOf(program.metafile, thread.metafile) };
+  for (const file of ['start.cjs', 'longshore.cjs', 'thread.js']) await toAscii(join(dir, file));
+  return { inputs: inputsOf(start.metafile, program.metafile, thread.metafile) };
+}
+
+async function toAscii(path: string): Promise<void> {
+  await writeFile(path, inAscii(await readFile(path, 'utf8')));
+}
+
+/**
+ * V8 stores a source that has any other character with two bytes for each character. The bundler escapes those in strings; what
+ * is left is in comments and regular expressions, where an escape means the same.
+ * @throws Error if one is in a raw template, where it would not
+ */
+export function inAscii(source: string): string {
+  const [raw] = /\braw`[^`]*[^\0-\x7f]/.exec(source) ?? [];
+  if (raw !== undefined) throw new Error(`only ASCII characters are allowed in String.raw, not ${raw}`);
+  return source.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** Both ends of a worker thread load files; this redirects them to the bundle. */

@@ -81,7 +81,7 @@ export async function handler(
   const { inMemoryQueueSize: queueSize, workerCount } = settings.lane;
   const runner = scope.use(
     'command runner',
-    new ChildProcessRunner({ stateDir, spawner: scriptSpawner() }, clock, log),
+    new ChildProcessRunner({ stateDir, spawner: scriptSpawner(join(stateDir, 'compiled')) }, clock, log),
   );
   const environment = commandEnvironment(parts.env, settings.passEnvironment);
   const observed = jobMetrics(metrics);

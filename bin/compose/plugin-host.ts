@@ -78,7 +78,10 @@ export async function pluginHost(
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
   const ended = await endLeftoverScripts(stateDir, log, clock);
   if (ended > 0) log.warn({ scripts: ended }, 'killed scripts left running by a crashed process');
-  const runner = scope.use('script runner', new ChildProcessRunner({ stateDir, spawner: scriptSpawner() }, clock, log));
+  const runner = scope.use(
+    'script runner',
+    new ChildProcessRunner({ stateDir, spawner: scriptSpawner(join(stateDir, 'compiled')) }, clock, log),
+  );
   const plugins = settings.plugins.flatMap((name) => hosted(name, installer.plugins[name]));
   const directory = await openDirectory(installer.ldap, log);
   const host = new PluginHost(

@@ -114,7 +114,7 @@ export async function reportService(
   };
   const runner = scope.use(
     'formatter runner',
-    new ChildProcessRunner({ stateDir, spawner: scriptSpawner() }, clock, log),
+    new ChildProcessRunner({ stateDir, spawner: scriptSpawner(join(stateDir, 'compiled')) }, clock, log),
   );
   const databases = new BlastDatabaseFiles(limits);
   const formatter = new Formatter(limits, runner, clock);

@@ -59,6 +59,28 @@ t.test('its runtime starts with the options of the program', async (t) => {
   t.strictSame(JSON.parse(said), RUNTIME_OPTIONS);
 });
 
+t.test('it accepts the compiled code that it has', async (t) => {
+  const tells = `const vm = require('node:vm'), compile = vm.compileFunction;
+    vm.compileFunction = (...args) => {
+      const compiled = compile(...args);
+      console.log(compiled.cachedDataRejected);
+      return compiled;
+    };`;
+  const env = { ...process.env, NODE_OPTIONS: `--require ${join(t.testdir({ 'tells.cjs': tells }), 'tells.cjs')}` };
+  t.match(execFileSync(join(DIST, 'longshore'), ['--version'], { env, encoding: 'utf8' }), /^false\n/);
+});
+
+t.test('the process that spawns scripts does not load the program', async (t) => {
+  const child = spawn(join(DIST, 'longshore'), ['spawn-scripts'], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const ended = once(child, 'exit');
+  t.strictSame((await once(child, 'message'))[0], { id: 0, kind: 'ready' });
+  const memory = await readFile(`/proc/${child.pid}/smaps_rollup`, 'utf8');
+  child.disconnect();
+  t.strictSame(await ended, [0, null]);
+  const megabytes = Number(/^Anonymous: +(\d+) kB$/m.exec(memory)?.[1]) / 1024;
+  t.ok(megabytes < 15, `${megabytes} MB; the source of the program alone has 10`);
+});
+
 t.test('the bill of materials names what is inside, the runtime too, and no tools', async (t) => {
   const bill = JSON.parse(await readFile(join(DIST, 'longshore.cdx.json'), 'utf8')) as {
     bomFormat: string;

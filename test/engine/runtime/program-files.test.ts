@@ -1,10 +1,9 @@
 // What the program is started with.
 
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { programArgv, RUNTIME_OPTIONS } from '../../../engine/runtime/program-files.ts';
+import { programArgv, RUNTIME_OPTIONS, scriptSpawner } from '../../../engine/runtime/program-files.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -17,20 +16,12 @@ t.test('however it is started from source, the runtime has the same options', as
   t.strictSame(programArgv(), [process.execPath, ...RUNTIME_OPTIONS, join(ROOT, 'bin/longshore.ts')]);
 });
 
-t.test('the process that spawns scripts starts with the compile cache of the service, if it has one', async (t) => {
-  const dir = t.testdir();
-  const argvAfter = (before: string): unknown => {
-    const program = `import { enableCompileCache } from 'node:module';
-      import { scriptSpawner } from ${JSON.stringify(join(ROOT, 'engine/runtime/program-files.ts'))};
-      ${before}
-      console.log(JSON.stringify(scriptSpawner()));`;
-    const env = { PATH: process.env.PATH };
-    return JSON.parse(
-      execFileSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8', env }),
-    );
-  };
-  const plain = [...programArgv(), 'spawn-scripts'];
-  t.strictSame(argvAfter(''), plain);
-  const cached = ['/usr/bin/env', `NODE_COMPILE_CACHE=${dir}`, ...plain];
-  t.strictSame(argvAfter(`enableCompileCache(${JSON.stringify(dir)});`), cached);
+t.test('the process that spawns scripts has a program of its own, whose compiled code is kept', async (t) => {
+  t.strictSame(scriptSpawner('/compiled'), [
+    '/usr/bin/env',
+    'NODE_COMPILE_CACHE=/compiled',
+    process.execPath,
+    '--max-semi-space-size=1',
+    join(ROOT, 'bin/spawn-scripts.ts'),
+  ]);
 });

@@ -18,7 +18,7 @@ import { type FakeScript, FakeScriptRunner } from '../../../fakes/fake-script-ru
 const SCRIPTS = join(import.meta.dirname, '..', '..', '..', 'fixtures', 'scripts');
 const script = (name: string): string => join(SCRIPTS, `${name}.sh`);
 const signal = new AbortController().signal;
-const SPAWNER = [process.execPath, join(SCRIPTS, 'spawner.ts')];
+const SPAWNER = [process.execPath, join(import.meta.dirname, '../../../../bin/spawn-scripts.ts')];
 
 async function setup(t: Test, options: Partial<ChildProcessOptions> = {}) {
   const dir = await mkdtemp(join(tmpdir(), 'longshore-scripts-'));

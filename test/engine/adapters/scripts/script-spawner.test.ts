@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -8,10 +8,11 @@ import { ScriptPipes } from '../../../../engine/adapters/scripts/script-pipes.ts
 import { ScriptSpawner } from '../../../../engine/adapters/scripts/script-spawner.ts';
 import type { SpawnedScript } from '../../../../engine/adapters/scripts/spawned-script.ts';
 import { silentLogger } from '../../../../engine/runtime/log.ts';
+import { scriptSpawner } from '../../../../engine/runtime/program-files.ts';
 import { type Clock, systemClock } from '../../../../engine/runtime/time.ts';
 import { VirtualClock } from '../../../fakes/virtual-clock.ts';
 
-const SPAWNER = [process.execPath, join(import.meta.dirname, '../../../fixtures/scripts/spawner.ts')];
+const SPAWNER = [process.execPath, join(import.meta.dirname, '../../../../bin/spawn-scripts.ts')];
 /** Says that it is ready, and starts nothing. */
 const DEAF = [process.execPath, '-e', `process.send({ id: 0, kind: 'ready' }); process.on('message', () => {});`];
 
@@ -80,6 +81,17 @@ t.test('it ends with whoever asked for it, also while a script runs, whose end i
   t.ok(await processFacts(long.pid), 'the script is left to whoever started it');
   await pipes[Symbol.asyncDispose]();
   t.strictSame(await readdir(dir), []);
+});
+
+t.test('its memory is small, because each fork copies the page tables', async (t) => {
+  const argv = scriptSpawner(t.testdir());
+  const first = await setup(t, argv);
+  await first.parent();
+  await first.spawner[Symbol.asyncDispose]();
+  const { parent } = await setup(t, argv);
+  const memory = await readFile(`/proc/${await parent()}/smaps_rollup`, 'utf8');
+  const megabytes = Number(/^Anonymous: +(\d+) kB$/m.exec(memory)?.[1]) / 1024;
+  t.ok(megabytes < 20, `${megabytes} MB; with the compiler of TypeScript it is 27`);
 });
 
 t.test('of a script that does not start nothing stays open', async (t) => {

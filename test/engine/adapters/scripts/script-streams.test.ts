@@ -13,7 +13,7 @@ import { silentLogger } from '../../../../engine/runtime/log.ts';
 import { systemClock } from '../../../../engine/runtime/time.ts';
 
 const SCRIPTS = join(import.meta.dirname, '..', '..', '..', 'fixtures', 'scripts');
-const SPAWNER = [process.execPath, join(SCRIPTS, 'spawner.ts')];
+const SPAWNER = [process.execPath, join(import.meta.dirname, '../../../../bin/spawn-scripts.ts')];
 const WAYS = { 'from here': {}, 'by the small process': { spawner: SPAWNER } } as const;
 const signal = new AbortController().signal;
 let runs = 0;
