@@ -7,6 +7,7 @@ import { useStore } from '../api/store.ts';
 import { to, useRoute } from '../shell/route.ts';
 import { texts } from '../texts.ts';
 import { Empty, ProblemView } from './notices.tsx';
+import { PageHead } from './page-head.tsx';
 
 const words = texts.operate;
 
@@ -55,12 +56,7 @@ export function Views<View extends string>({ page, words, views, children }: Vie
   const asked = Object.fromEntries(query);
   return (
     <>
-      <div className="page-head">
-        <div>
-          <h1>{words.title}</h1>
-          <p>{words.lead}</p>
-        </div>
-      </div>
+      <PageHead title={words.title} lead={words.lead} />
       <ul className="tabs" aria-label={words.views}>
         {views.map(([name]) => (
           <li key={name}>

@@ -2,6 +2,7 @@
 
 import { access } from '../../api/session.ts';
 import { Empty } from '../../components/notices.tsx';
+import { PageHead } from '../../components/page-head.tsx';
 import { to, useRoute } from '../../shell/route.ts';
 import { texts } from '../../texts.ts';
 import { Catalogue } from './catalogue.tsx';
@@ -19,12 +20,7 @@ export default function AccessPage() {
   const service = access();
   return (
     <>
-      <div className="page-head">
-        <div>
-          <h1>{words.title}</h1>
-          <p>{words.lead}</p>
-        </div>
-      </div>
+      <PageHead title={words.title} lead={words.lead} />
       <nav className="tabs" aria-label={words.title}>
         {TABS.map((tab) => (
           <a key={tab} href={to(`access/${tab}`)} aria-current={tab === shown ? 'page' : undefined}>

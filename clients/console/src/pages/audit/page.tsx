@@ -1,5 +1,6 @@
 // The audit trail, for operators: who did what.
 
+import { PageHead } from '../../components/page-head.tsx';
 import { useRoute } from '../../shell/route.ts';
 import { texts } from '../../texts.ts';
 import { Trail } from './trail.tsx';
@@ -10,12 +11,7 @@ export default function AuditPage() {
   const { query } = useRoute();
   return (
     <>
-      <div className="page-head">
-        <div>
-          <h1>{words.title}</h1>
-          <p>{words.lead}</p>
-        </div>
-      </div>
+      <PageHead title={words.title} lead={words.lead} />
       <Trail asked={Object.fromEntries(query)} />
     </>
   );

@@ -9,6 +9,7 @@ import { useStore } from '../../api/store.ts';
 import { Button } from '../../components/button.tsx';
 import { bytes, personName, typeName } from '../../components/format.ts';
 import { Empty, Loading, ProblemView } from '../../components/notices.tsx';
+import { PageHead } from '../../components/page-head.tsx';
 import { StatusBadge } from '../../components/status.tsx';
 import { type Column, type Sorting, Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
@@ -38,13 +39,9 @@ export default function DatasetsPage() {
   const Changing = change === 'share' ? ShareDialog : DeleteDialog;
   return (
     <>
-      <div className="page-head">
-        <div>
-          <h1>{words.title}</h1>
-          <p>{words.lead}</p>
-        </div>
+      <PageHead title={words.title} lead={words.lead}>
         <Quota items={list.value?.items} />
-      </div>
+      </PageHead>
       <Filters asked={asked} onChange={ask} />
       <div className="bar">
         <span role="status">

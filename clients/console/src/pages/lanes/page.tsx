@@ -2,6 +2,7 @@
 
 import { Loading } from '../../components/notices.tsx';
 import { AdminProblem, ReadOnly } from '../../components/operator.tsx';
+import { PageHead } from '../../components/page-head.tsx';
 import { texts } from '../../texts.ts';
 import { LaneTable } from './lane-table.tsx';
 import { Daemons, Dependencies, Disks, Parts } from './parts.tsx';
@@ -15,13 +16,9 @@ export default function LanesPage() {
   const { value, error, isLoading, reload } = useReading();
   return (
     <>
-      <div className="page-head">
-        <div>
-          <h1>{words.title}</h1>
-          <p>{words.lead}</p>
-        </div>
+      <PageHead title={words.title} lead={words.lead}>
         {value && <Health reading={value} />}
-      </div>
+      </PageHead>
       <ReadOnly />
       {error !== undefined && <AdminProblem error={error} onRetry={reload} />}
       {!value && isLoading && <Loading />}

@@ -6,6 +6,7 @@ import { Select } from '../../components/field.tsx';
 import { bytes, milliseconds } from '../../components/format.ts';
 import { Empty, Loading } from '../../components/notices.tsx';
 import { AdminProblem } from '../../components/operator.tsx';
+import { PageHead } from '../../components/page-head.tsx';
 import { Time } from '../../components/time.tsx';
 import { replace, useRoute } from '../../shell/route.ts';
 import { texts } from '../../texts.ts';
@@ -49,12 +50,7 @@ export default function PlotsPage() {
     replace('plots', { ...Object.fromEntries(query), ...more });
   return (
     <>
-      <div className="page-head">
-        <div>
-          <h1>{words.title}</h1>
-          <p>{words.lead}</p>
-        </div>
-      </div>
+      <PageHead title={words.title} lead={words.lead} />
       <search className="filters">
         <Select
           label={words.range}

@@ -3,6 +3,7 @@
 import { useLoad } from '../../api/load.ts';
 import { Button } from '../../components/button.tsx';
 import { Empty, Loading, ProblemView } from '../../components/notices.tsx';
+import { PageHead } from '../../components/page-head.tsx';
 import { type Column, Table } from '../../components/table.tsx';
 import { go, to } from '../../shell/route.ts';
 import { texts } from '../../texts.ts';
@@ -39,15 +40,11 @@ export function Reports({ service, queryId }: Props) {
   const rows = (value ?? []).map((job) => ({ ...job, status: statuses[job.reportJobID] ?? job.status }));
   return (
     <>
-      <div className="page-head">
-        <div>
-          <h1>{words.title}</h1>
-          <p>{words.lead}</p>
-        </div>
+      <PageHead title={words.title} lead={words.lead}>
         <Button kind="primary" icon="report" onPress={() => go('reports/new', { query: queryId })}>
           {words.newOne}
         </Button>
-      </div>
+      </PageHead>
       {queryId !== '' && (
         <div className="chip">
           {words.onlyOf} <code>{queryId}</code>

@@ -12,6 +12,7 @@ import { useFaultFocus } from '../../components/fault-focus.ts';
 import { faultsAt, faultsElsewhere } from '../../components/faults.ts';
 import { Select, TextField } from '../../components/field.tsx';
 import { wordsOf } from '../../components/notices.tsx';
+import { PageHead } from '../../components/page-head.tsx';
 import { tellDone } from '../../components/toasts.tsx';
 import { go, to } from '../../shell/route.ts';
 import { texts } from '../../texts.ts';
@@ -63,12 +64,7 @@ export function NewReport({ service, queryId }: Props) {
   return (
     <>
       <a href={to('reports')}>{words.back}</a>
-      <div className="page-head">
-        <div>
-          <h1>{words.newTitle}</h1>
-          <p>{words.newLead}</p>
-        </div>
-      </div>
+      <PageHead title={words.newTitle} lead={words.newLead} />
       <form className="form" noValidate onSubmit={(event) => void request(event)}>
         {error !== undefined && (
           <div className="problem" role="alert" ref={problem} tabIndex={-1}>

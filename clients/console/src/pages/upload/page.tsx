@@ -13,6 +13,7 @@ import { useFaultFocus } from '../../components/fault-focus.ts';
 import { type Faults, faultsAt } from '../../components/faults.ts';
 import { Select, TextField } from '../../components/field.tsx';
 import { Empty, Loading, ProblemView, Refusal, wordsOf } from '../../components/notices.tsx';
+import { PageHead } from '../../components/page-head.tsx';
 import { tellDone, tellProblem } from '../../components/toasts.tsx';
 import { go, useRoute } from '../../shell/route.ts';
 import { texts } from '../../texts.ts';
@@ -62,12 +63,7 @@ function NewDataset() {
   });
   return (
     <>
-      <div className="page-head">
-        <div>
-          <h1>{words.title}</h1>
-          <p>{words.lead}</p>
-        </div>
-      </div>
+      <PageHead title={words.title} lead={words.lead} />
       {offered.error !== undefined && <ProblemView error={offered.error} onRetry={offered.reload} />}
       {!offered.value && offered.isLoading && <Loading />}
       {offered.value?.plugins.length === 0 && (
