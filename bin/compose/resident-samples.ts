@@ -6,7 +6,7 @@
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, openSync, readdirSync, rmSync, symlinkSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readdirSync, renameSync, rmSync, symlinkSync, writeSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
@@ -78,8 +78,10 @@ export class ResidentSamples extends Actor {
   #listen(): void {
     try {
       const reader = join(this.#options.dir, CALLS.reader);
-      rmSync(reader, { force: true });
-      symlinkSync(`/proc/${process.pid}/fd/${this.#held}`, reader);
+      // Atomically: a launcher that found none would run its script itself.
+      rmSync(`${reader}.new`, { force: true });
+      symlinkSync(`/proc/${process.pid}/fd/${this.#held}`, `${reader}.new`);
+      renameSync(`${reader}.new`, reader);
       const fd = openSync(this.#requests, O_RDONLY | O_NONBLOCK);
       const socket = new Socket({ fd, readable: true, writable: false });
       this.#listening = socket;

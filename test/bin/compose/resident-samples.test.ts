@@ -54,6 +54,18 @@ t.test('it ends when nobody asks, and starts again for the next script', async (
   for (let n = 0; n < 20; n++) t.equal(await anyScript(world), 'resident', 'while it is about to end');
 });
 
+t.test('launchers find where to ask at any time, even while it ends and is about to start again', async (t) => {
+  const world = await samplesWorld(t, [process.execPath, IMPATIENT]);
+  const looks = 'while [ reader -ef requests ]; do :; done';
+  const launcher = spawn('/bin/sh', ['-c', looks], { cwd: world.calls, stdio: 'ignore' });
+  t.teardown(() => launcher.kill('SIGKILL'));
+  for (let n = 0; n < 10; n++) {
+    await anyScript(world);
+    await until(async () => (await world.processes()).length === 0);
+  }
+  t.equal(launcher.exitCode, null, 'it found the reader each time');
+});
+
 t.test('scripts whose resident process crashes are run again, and the next do without it', async (t) => {
   const world = await samplesWorld(t);
   const { result } = await held(t, world);
