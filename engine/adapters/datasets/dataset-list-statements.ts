@@ -47,10 +47,14 @@ export function listStatement(filter: ListFilter, after?: PageEnd): ListStatemen
   // A limit of null means no limit.
   const limit = parameters.add(filter.limit ?? null, 'bigint');
   const offset = parameters.add(after ? 0 : (filter.offset ?? 0), 'bigint');
+  const firsts = firstOfEach(
+    visible.map((branch) => `${branch} ${rest}`),
+    `order by v.k0 desc, v.dataset_id limit ${limit} + ${offset}`,
+  );
   return {
     text: `
       select ${LISTED_COLUMNS}, page.created::text as created_text
-      from (select v.dataset_id, v.k0 as created from (${visible.map((branch) => `${branch} ${rest}`).join(' union all ')}) v
+      from (select v.dataset_id, v.k0 as created from (${firsts}) v
         order by v.k0 desc, v.dataset_id limit ${limit} offset ${offset}) page
       join dataset d on d.dataset_id = page.dataset_id
       order by page.created desc, page.dataset_id`,
@@ -71,11 +75,12 @@ export function pageStatement(
   // A later key only breaks ties: newest first, whatever the direction.
   const terms = kinds.map((kind, n) => ({ kind, column: `v.k${n}`, descending: n > 0 || order.descending }));
   const sorted = terms.map(({ column, descending }) => `${column} ${descending ? 'desc' : 'asc'}`);
+  const where = after ? `where ${beyond(terms, after, parameters)}` : '';
+  const first = `order by ${[...sorted, 'v.dataset_id'].join(', ')} limit ${parameters.add(limit + 1, 'bigint')}`;
   return {
     text: `
       select v.dataset_id, ${terms.map(({ kind, column }, n) => `${keyText(kind, column)} as k${n}`).join(', ')}
-      from (${all}) v ${after ? `where ${beyond(terms, after, parameters)}` : ''}
-      order by ${[...sorted, 'v.dataset_id'].join(', ')} limit ${parameters.add(limit + 1, 'bigint')}`,
+      from (${firstOfEach(all, `${where} ${first}`)}) v ${first}`,
     values: parameters.values,
     isKept: isPlain(selection) && order.sort === 'created' && order.descending,
   };
@@ -83,7 +88,7 @@ export function pageStatement(
 
 export function countStatement(selection: ListSelection, order: ListOrder): ListStatement {
   const parameters = new SqlParameters();
-  const text = `select count(*) as total from (${matching(selection, order, parameters)}) v`;
+  const text = `select count(*) as total from (${matching(selection, order, parameters).join(' union all ')}) v`;
   return { text, values: parameters.values, isKept: false };
 }
 
@@ -114,10 +119,18 @@ export function rowsStatement({ viewer, ownership }: ListSelection, ids: readonl
 const isPlain = ({ name, type, status, updatedSince, search }: ListSelection): boolean =>
   [name, type, status, updatedSince, search].every((asked) => asked === undefined);
 
-function matching(selection: ListSelection, order: ListOrder, parameters: SqlParameters): string {
+/**
+ * Each branch has the order and the limit of the page, so that it may read them from its index. If only the union has them,
+ * PostgreSQL sorts everything: 40 ms instead of 0.1 ms for a page of an owner of 100,000 datasets (2026-11-27).
+ * @param first conditions, order and limit on `v`
+ */
+const firstOfEach = (all: readonly string[], first: string): string =>
+  all.map((branch) => `(select * from (${branch}) v ${first})`).join(' union all ');
+
+function matching(selection: ListSelection, order: ListOrder, parameters: SqlParameters): readonly string[] {
   const visible = branches(selection, parameters, (rank) => KEYS[order.sort](rank), order.sort === 'relevance');
   const rest = conditions(selection, parameters);
-  return visible.map((branch) => `${branch} ${rest}`).join(' union all ');
+  return visible.map((branch) => `${branch} ${rest}`);
 }
 
 const KEYS: Readonly<Record<ListOrder['sort'], (rank: string) => readonly string[]>> = {

@@ -24,21 +24,31 @@ const INSTALLED = `d.state = 'live' and exists (
 const PART = `case when d.owner_id = $1::numeric then 'owner'
   when exists (select from dataset_share s where s.dataset_id = d.dataset_id and ${ACCEPTED}) then 'recipient' end as part`;
 
-/** Datasets that `$1` owns or that are shared with `$1`. */
-const OWN = (columns: string): string => `
-  select ${columns}, 'owner' as part from dataset d where d.owner_id = $1::numeric and ${INSTALLED}
+/**
+ * Datasets that `$1` owns or that are shared with `$1`.
+ * @param first conditions, order and limit on `d`, of each of the two: so PostgreSQL reads no more of an index than it returns
+ */
+const OWN = (columns: string, first: string): string => `
+  (select ${columns}, 'owner' as part from dataset d where d.owner_id = $1::numeric and ${INSTALLED} ${first})
   union all
-  select ${columns}, 'recipient' from dataset_share s join dataset d on d.dataset_id = s.dataset_id
-  where ${ACCEPTED} and d.owner_id <> $1::numeric and ${INSTALLED}`;
+  (select ${columns}, 'recipient' from dataset_share s join dataset d on d.dataset_id = s.dataset_id
+   where ${ACCEPTED} and d.owner_id <> $1::numeric and ${INSTALLED} ${first})`;
 
-const OWN_ROOTS = `select root_id from (${OWN('d.root_id, d.created, d.dataset_id')}) own
-  order by created desc, dataset_id limit ${MAX_STUDIES}`;
+const NEWEST_FIRST = 'order by d.created desc, d.dataset_id';
+
+const OWN_ROOTS = `
+  select root_id from (${OWN('d.root_id, d.created, d.dataset_id', `${NEWEST_FIRST} limit ${MAX_STUDIES}`)}) d
+  ${NEWEST_FIRST} limit ${MAX_STUDIES}`;
 
 /** Continues after the dataset with the time `$3` and the id `$4`. */
+const AFTER = `
+  and d.created <= coalesce($3::timestamptz, 'infinity')
+  and (d.created < coalesce($3::timestamptz, 'infinity') or d.dataset_id > $4)`;
+
 const OWN_BATCH = boundedPage(`
-  select *, created::text as created_text from (${OWN(`${COLUMNS}, d.created`)}) own
-  where $3::timestamptz is null or created < $3::timestamptz or (created = $3::timestamptz and dataset_id > $4)
-  order by created desc, dataset_id limit $2::bigint`);
+  select *, created::text as created_text
+  from (${OWN(`${COLUMNS}, d.created`, `${AFTER} ${NEWEST_FIRST} limit $2::bigint`)}) d
+  ${NEWEST_FIRST} limit $2::bigint`);
 
 /** The newest revisions of the originals `$2`, after `$4`. */
 const NEWEST_BATCH = boundedPage(`
