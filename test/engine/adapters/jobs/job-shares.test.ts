@@ -68,3 +68,35 @@ t.test('the jobs of the owner who has all of them are found as fast', async (t) 
   t.comment(`${pages} pages, ${ms.toFixed(1)} ms`);
   t.ok(pages < 500);
 });
+
+t.test(`the jobs of other types are found behind ${FLOOD} of a type that is not wanted`, async (t) => {
+  await db.query(`update job set type = 'flood:1.0', owner = 1 + id % 1000 where state = 'queued'`);
+  await db.query('vacuum (analyze) job');
+  const found = async (most: number, more: object): Promise<readonly (string | undefined)[]> => {
+    let claimed: readonly { readonly type: string | undefined }[] = [];
+    const { pages, ms } = await costOf(async () => {
+      claimed = await jobs.completeAndFetch([], { ...CLAIM, limit: 3, ...more }, signal);
+    });
+    t.comment(`${pages} pages, ${ms.toFixed(1)} ms`);
+    t.ok(pages < most, `${pages} pages: ${JSON.stringify(more)}`);
+    return claimed.map(({ type }) => type);
+  };
+  const others = async (): Promise<void> => {
+    await db.query(`
+      insert into job (lane, dataset_id, rank, owner, event_id, source, type)
+      select 'import', 'other' || nextval('event_id'), 2, 999, 1, 'api', 'other:1.0' from generate_series(1, 2)`);
+  };
+  const [withheld, crowded] = [{ blockedTypes: ['flood:1.0'] }, { crowdedTypes: ['flood:1.0'] }];
+  t.same(await found(100, withheld), [], 'none waits');
+  t.same(await found(300, crowded), ['flood:1.0', 'flood:1.0', 'flood:1.0']);
+  await others();
+  t.same(await found(300, withheld), ['other:1.0', 'other:1.0']);
+  await others();
+  t.same(await found(300, crowded), ['other:1.0', 'other:1.0', 'flood:1.0']);
+  await others();
+  // It looks at each of a thousand owners.
+  t.same((await found(20_000, { ...withheld, crowdedOwners: ['7' as UserId] })).slice(0, 2), [
+    'other:1.0',
+    'other:1.0',
+  ]);
+});
