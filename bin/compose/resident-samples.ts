@@ -91,6 +91,8 @@ export class ResidentSamples extends Actor {
         this.#start(text.split('\n').filter((line) => line !== ''));
       });
     } catch (error) {
+      // Nobody reads what launchers ask from now on.
+      this.#dismiss();
       this.#giveUp(error);
     }
   }

@@ -1,9 +1,8 @@
--- A claim that leaves some types for later, or alone, finds the others by index: `job_types` and `job_shares` have the type before
--- the time. Before, it read all jobs of the lane, and a queue of 80,000 jobs of one plugin cost each claim 100 ms.
-drop index job_shares;
--- No type is '', so that a comparison finds it.
-create index job_shares on job (lane, owner, coalesce(type, ''), run_at, id);
-create index job_types on job (lane, coalesce(type, ''), run_at, id);
+-- A claim that leaves some types for later, or alone, reads the jobs of the others by index. Before, it read all jobs of the lane,
+-- and a queue of 80,000 jobs of one plugin cost each claim 100 ms. The keys are texts that are compared by `=`: only then does
+-- PostgreSQL before 18 end a scan at the time, and no other index fits. Jobs without a type are under '', which is no type's name.
+create index job_types on job ((lane || ' ' || coalesce(type, '')) collate "C", run_at, id);
+create index job_owner_types on job ((lane || ' ' || owner::text || ' ' || coalesce(type, '')) collate "C", run_at, id);
 
 -- Writes the completions of one process, and claims jobs for it, in one round trip. A completion may hand its dataset over: the
 -- job that follows in the lane `next` is claimed with it, because the process has a place for it.
@@ -39,7 +38,7 @@ declare
   owners_looked_at constant integer := 1000;
   by_owner constant boolean := cardinality(owners_last) + cardinality(owners_not) > 0;
   by_type constant boolean := by_owner or cardinality(types_last) + cardinality(types_not) > 0;
-  -- Of due jobs, and of those those to claim in a pass. Null: of any type.
+  -- Types of due jobs, and those of them to claim in a pass. A null element: any type.
   types_due text[] := array[null]; types_wanted text[];
   crowded boolean; come_last boolean;
   room bigint := max_claims; rows_written bigint;
@@ -130,21 +129,31 @@ begin
             and holds_back(lower.state, lower.lane, lower.type, unreachable_types))) waiting) n;
   end if;
   if max_claims <= 0 then return; end if;
-  if by_type then -- Jumps from one type to the next in the index.
+  if by_type then
+    -- Jumps from one type to the next in the index. They come in the order of their oldest waiting jobs. A type may have no job
+    -- that waits, but one whose process died.
     with recursive kind (type) as (
-      (select coalesce(j.type, '') from job j where j.lane = its_lane order by j.lane, coalesce(j.type, '') limit 1)
+      (select coalesce(j.type, '') from job j
+        where (j.lane || ' ' || coalesce(j.type, '')) collate "C" >= its_lane || ' '
+          and (j.lane || ' ' || coalesce(j.type, '')) collate "C" < its_lane || '!'
+        order by (j.lane || ' ' || coalesce(j.type, '')) collate "C" limit 1)
       union all
-      select (select coalesce(j.type, '') from job j where j.lane = its_lane and coalesce(j.type, '') > k.type
-        order by j.lane, coalesce(j.type, '') limit 1)
+      select (select coalesce(j.type, '') from job j
+        where (j.lane || ' ' || coalesce(j.type, '')) collate "C" > its_lane || ' ' || k.type
+          and (j.lane || ' ' || coalesce(j.type, '')) collate "C" < its_lane || '!'
+        order by (j.lane || ' ' || coalesce(j.type, '')) collate "C" limit 1)
       from kind k where k.type is not null)
-    select array_agg(k.type) into types_due from kind k cross join lateral (select from job j
-      where j.lane = its_lane and coalesce(j.type, '') >= k.type and coalesce(j.type, '') <= k.type and j.run_at <= now()
-      order by j.lane, coalesce(j.type, ''), j.run_at limit 1) due;
+    select array_agg(k.type order by (select j.run_at from job j
+        where (j.lane || ' ' || coalesce(j.type, '')) collate "C" = its_lane || ' ' || k.type
+          and j.run_at <= now() and j.state <> 'running' order by j.run_at, j.id limit 1)) into types_due
+    from kind k cross join lateral (select from job j
+      where (j.lane || ' ' || coalesce(j.type, '')) collate "C" = its_lane || ' ' || k.type and j.run_at <= now()
+      order by j.run_at, j.id limit 1) due;
   end if;
   foreach crowded in array array[false, true] loop
     exit when crowded and cardinality(types_last) = 0;
-    types_wanted := array(select k.type from unnest(types_due) as k(type)
-      where k.type is null or ((k.type = any(types_last)) = crowded and k.type <> all(types_not)));
+    types_wanted := array(select k.type from unnest(types_due) with ordinality as k(type, n)
+      where k.type is null or ((k.type = any(types_last)) = crowded and k.type <> all(types_not)) order by k.n);
     continue when cardinality(types_wanted) = 0;
     foreach come_last in array array[false, true] loop
       exit when room <= 0 or come_last and not by_owner;
@@ -167,29 +176,29 @@ begin
           else least(i.most, greatest(0, owner_most - coalesce((owners_held ->> i.owner::text)::bigint, 0))) end from its i),
       candidate as materialized (
         select of_owner.* from share s cross join lateral (
-          select of_type.* from unnest(types_wanted) as k(type) cross join lateral (
-            select found.* from (
-              (select i.id from job i where k.type is null and i.lane = its_lane and i.run_at <= now() order by i.run_at, i.id)
-              union all -- Not `type = k.type`: the planner might then read job_due, with the jobs of all types.
-              (select i.id from job i where s.owner is null and i.lane = its_lane
-                and coalesce(i.type, '') >= k.type and coalesce(i.type, '') <= k.type
-                and i.run_at <= now() order by i.lane, coalesce(i.type, ''), i.run_at, i.id)
-              union all
-              (select i.id from job i where i.lane = its_lane and i.owner >= s.owner and i.owner <= s.owner
-                and coalesce(i.type, '') >= k.type and coalesce(i.type, '') <= k.type
-                and i.run_at <= now() order by i.lane, i.owner, coalesce(i.type, ''), i.run_at, i.id)) due
-            cross join lateral (
-              select j.id, j.dataset_id, j.owner, j.run_at,
-                case when l.holder is null or l.expires_at <= now() then l.expires_at end as free_since
-              from job j left join lateral (select * from lease l where l.name = j.dataset_id offset 0) l on true
-              where j.id = due.id and j.run_at <= now() and not (j.state = 'running' and j.token > coalesce(l.token, 0))
-                and (l.holder is null or l.expires_at <= now()
-                  or (l.holder <> me and l.holder not in (select a.id from alive_instance a)))
-                and not exists (select from job lower where lower.dataset_id = j.dataset_id and lower.rank < j.rank
-                  and holds_back(lower.state, lower.lane, lower.type, unreachable_types) offset 0)
-              for update of j skip locked) found
-            limit s.most) of_type
-          order by of_type.run_at, of_type.id limit s.most) of_owner
+          select found.* from unnest(types_wanted) as k(type) cross join lateral (
+            (select i.id from job i where k.type is null and i.lane = its_lane and i.run_at <= now() order by i.run_at, i.id)
+            union all
+            (select i.id from job i where s.owner is null
+              and (i.lane || ' ' || coalesce(i.type, '')) collate "C" = its_lane || ' ' || k.type
+              and i.run_at <= now() order by i.run_at, i.id)
+            union all
+            (select i.id from job i
+              where (i.lane || ' ' || i.owner::text || ' ' || coalesce(i.type, '')) collate "C"
+                = its_lane || ' ' || s.owner::text || ' ' || k.type
+              and i.run_at <= now() order by i.run_at, i.id)) due
+          cross join lateral (
+            select j.id, j.dataset_id, j.owner, j.run_at,
+              case when l.holder is null or l.expires_at <= now() then l.expires_at end as free_since
+            from job j left join lateral (select * from lease l where l.name = j.dataset_id offset 0) l on true
+            where j.id = due.id and j.run_at <= now() and not (j.state = 'running' and j.token > coalesce(l.token, 0))
+              and (k.type is null or coalesce(j.type, '') = k.type)
+              and (l.holder is null or l.expires_at <= now()
+                or (l.holder <> me and l.holder not in (select a.id from alive_instance a)))
+              and not exists (select from job lower where lower.dataset_id = j.dataset_id and lower.rank < j.rank
+                and holds_back(lower.state, lower.lane, lower.type, unreachable_types) offset 0)
+            for update of j skip locked) found
+          limit s.most) of_owner
         limit room),
       fair as (
         select c.dataset_id, row_number() over (partition by c.owner order by c.run_at, c.id) as nth,

@@ -1,6 +1,7 @@
 // What one owner has waiting costs the claims for others nothing.
 
 import t from 'tap';
+import { completeAndFetchJobs } from '../../../../engine/adapters/jobs/complete-and-fetch.ts';
 import { PostgresJobs } from '../../../../engine/adapters/jobs/jobs-postgres.ts';
 import type { DatasetId, UserId } from '../../../../engine/model/ids.ts';
 import { systemClock } from '../../../../engine/runtime/time.ts';
@@ -8,10 +9,13 @@ import { cacheDatabase, engineProcess } from '../../../support/engine-process.ts
 
 const signal = new AbortController().signal;
 const FLOOD = 100_000;
+/** Pages: the flood alone has a thousand in each index. */
+const FEW = 600;
 const CLAIM = { lane: 'import', crowdedTypes: [], blockedTypes: [] } as const;
 const [flooder, other] = ['1', '2'] as UserId[] as [UserId, UserId];
 
-const { db, instance } = await engineProcess(t, await cacheDatabase(t));
+const at = await cacheDatabase(t);
+const { db, instance } = await engineProcess(t, at);
 const jobs = new PostgresJobs(db, instance, systemClock);
 await db.query(
   `insert into job (lane, dataset_id, rank, owner, event_id, source)
@@ -81,22 +85,49 @@ t.test(`the jobs of other types are found behind ${FLOOD} of a type that is not 
     t.ok(pages < most, `${pages} pages: ${JSON.stringify(more)}`);
     return claimed.map(({ type }) => type);
   };
+  /** One sorts before the flood, and one has no type. */
   const others = async (): Promise<void> => {
     await db.query(`
       insert into job (lane, dataset_id, rank, owner, event_id, source, type)
-      select 'import', 'other' || nextval('event_id'), 2, 999, 1, 'api', 'other:1.0' from generate_series(1, 2)`);
+      select 'import', 'other' || nextval('event_id'), 2, 999, 1, 'api', type from unnest('{another:1.0,null}'::text[]) type`);
   };
   const [withheld, crowded] = [{ blockedTypes: ['flood:1.0'] }, { crowdedTypes: ['flood:1.0'] }];
-  t.same(await found(100, withheld), [], 'none waits');
-  t.same(await found(300, crowded), ['flood:1.0', 'flood:1.0', 'flood:1.0']);
+  t.same(await found(FEW, withheld), [], 'none waits');
+  t.same(await found(FEW, crowded), ['flood:1.0', 'flood:1.0', 'flood:1.0']);
   await others();
-  t.same(await found(300, withheld), ['other:1.0', 'other:1.0']);
+  t.same((await found(FEW, withheld)).toSorted(), ['another:1.0', undefined]);
   await others();
-  t.same(await found(300, crowded), ['other:1.0', 'other:1.0', 'flood:1.0']);
+  const [first, second, third] = await found(FEW, crowded);
+  t.same([first, second].toSorted(), ['another:1.0', undefined]);
+  t.equal(third, 'flood:1.0', 'comes last');
   await others();
+  const of = { crowdedOwners: ['7' as UserId] };
   // It looks at each of a thousand owners.
-  t.same((await found(20_000, { ...withheld, crowdedOwners: ['7' as UserId] })).slice(0, 2), [
-    'other:1.0',
-    'other:1.0',
-  ]);
+  t.same((await found(20_000, { ...withheld, ...of })).toSorted(), ['another:1.0', undefined]);
+  await db.query(`update job set owner = 7 where type = 'flood:1.0' and state = 'queued'`);
+  await db.query('vacuum (analyze) job');
+  await others();
+  t.same((await found(FEW, { ...withheld, ...of })).toSorted(), ['another:1.0', undefined], 'one owner has the flood');
+  await db.query(`update job set run_at = now() + interval '1 hour' where type = 'flood:1.0' and state = 'queued'`);
+  await db.query('vacuum (analyze) job');
+  for (const more of [withheld, crowded, { ...crowded, ...of }]) t.same(await found(FEW, more), [], 'it is not due');
+});
+
+t.test('processes that claim at the same time share what is due, whatever its types', async (t) => {
+  await db.query('delete from job');
+  const types = ['a:1.0', 'b:1.0', 'c:1.0', 'd:1.0'];
+  await db.query(
+    `insert into job (lane, dataset_id, rank, owner, event_id, source, type)
+     select 'import', type || n, 2, n, 1, 'api', type from unnest($1::text[]) type, generate_series(1, 10) n`,
+    [types],
+  );
+  const other = await engineProcess(t, at);
+  const claim = { ...CLAIM, limit: 8, blockedTypes: ['none:1.0'] };
+  const both = await db.transaction(async (sql) => {
+    // Its transaction is open, so that what it has locked stays locked.
+    const one = await completeAndFetchJobs(sql, instance.id, [], { ...claim, afterOwner: undefined });
+    const two = await new PostgresJobs(other.db, other.instance, systemClock).completeAndFetch([], claim, signal);
+    return [one.claimed.length, two.length];
+  }, signal);
+  t.same(both, [8, 8]);
 });
