@@ -166,7 +166,7 @@ begin
         from turn t left join lateral (select j.owner from job j where j.lane = its_lane and j.owner > t.owner
           order by j.lane, j.owner limit 1) next on true
         where t.n < owners_looked_at and (not t.went_round or next.owner <= owners_after)),
-      its (owner, most) as ( -- null: all owners, oldest job first. Otherwise each owner once, in index order.
+      its (owner, most) as ( -- null: all owners. Otherwise each owner once, in index order. Oldest jobs first.
         select null, room where not by_owner
         union all select t.owner, (room + 1) / 2 from turn t
           where t.n > 0 and t.owner > 0 and t.owner <> all(owners_last || owners_not)
