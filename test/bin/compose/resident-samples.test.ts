@@ -119,6 +119,14 @@ t.test('nor does a folder that was removed, or cannot be made', async (t) => {
   t.equal(await anyScript(removed), 'own process');
 });
 
+t.test('nor does a link that cannot be replaced', async (t) => {
+  const world = await samplesWorld(t, [process.execPath, IMPATIENT]);
+  await mkdir(join(world.calls, 'reader.new'));
+  t.equal(await anyScript(world), 'resident');
+  await until(async () => (await world.processes()).length === 0);
+  t.equal(await anyScript(world), 'own process');
+});
+
 t.test('it ends with the service, and what still waits runs by itself', async (t) => {
   const world = await samplesWorld(t);
   const { result } = await held(t, world);
