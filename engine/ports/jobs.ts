@@ -96,10 +96,7 @@ export interface NextPlace {
   readonly last: boolean;
 }
 
-/**
- * The oldest jobs are claimed first. If some types or owners are treated differently, this holds for each type alone: the type
- * with the oldest waiting job comes first.
- */
+/** The oldest jobs come first. If some types or owners are treated differently, that is promised only within a type. */
 export interface ClaimRequest {
   readonly lane: LaneName;
   /** 0 = complete only. */

@@ -1,5 +1,5 @@
-// Calls the database function complete_and_fetch_jobs (engine/adapters/migrations/cache/). In one statement it writes
-// completions, claims jobs, or does both.
+// Calls the database function complete_and_fetch_jobs (engine/adapters/migrations/cache/0020-claims-by-type.sql). In one
+// statement it writes completions, claims jobs, or does both.
 
 import type { LaneName } from '../../model/event.ts';
 import type { DatasetId, UserId } from '../../model/ids.ts';

@@ -37,6 +37,7 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 declare
   owners_looked_at constant integer := 1000;
   by_owner constant boolean := cardinality(owners_last) + cardinality(owners_not) > 0;
+  -- Where owners take turns, each type is looked for, too: the index for that has both.
   by_type constant boolean := by_owner or cardinality(types_last) + cardinality(types_not) > 0;
   -- Types of due jobs, and those of them to claim in a pass. A null element: any type.
   types_due text[] := array[null]; types_wanted text[];
