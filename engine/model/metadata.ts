@@ -150,6 +150,15 @@ export function metadataDocument(metadata: DatasetMetadata): object {
   return { ...rest, ...(history ? { revisionHistory: history } : {}) };
 }
 
+const LISTS = ['dependencies', 'publications', 'contacts', 'linkedDatasets', 'funding', 'datasetSources'] as const;
+const OBJECTS = [
+  ...(['experimentalOrganism', 'hostOrganism', 'datasetCharacteristics', 'studyCharacteristics'] as const),
+  ...(['externalIdentifiers', 'revisionHistory'] as const),
+];
+/** Of names that we look up. Ours are shorter; indexes of the catalog hold them. */
+const NAME_LENGTH = 256;
+const isName = (name: unknown): name is string => typeof name === 'string' && name.length <= NAME_LENGTH;
+
 /**
  * Reads a metadata document that we or a compatible system wrote; a document that we cannot use is a `rejected` failure. Null
  * values count as absent, so the list of dependencies is always present.
@@ -160,11 +169,26 @@ export function parseMetadata(text: string, where: string): DatasetMetadata {
   const raw = text.includes('null') ? (withoutNulls(parsed) as Record<string, unknown>) : parsed;
   const type = raw.type as { name?: unknown; version?: unknown } | undefined;
   const targets = raw.installTargets ?? raw.projects;
-  if (typeof type?.name !== 'string' || typeof type.version !== 'string')
-    throw new Failure('rejected', `${where}: 'type' must have a name and a version`);
-  if (!Array.isArray(targets)) throw new Failure('rejected', `${where}: 'installTargets' must be a list`);
+  if (!isName(type?.name) || !isName(type.version))
+    throw new Failure(
+      'rejected',
+      `${where}: 'type' must have a name and a version of at most ${NAME_LENGTH} characters`,
+    );
+  if (!Array.isArray(targets) || !targets.every(isName))
+    throw new Failure(
+      'rejected',
+      `${where}: 'installTargets' must be a list of names of at most ${NAME_LENGTH} characters`,
+    );
   if (typeof raw.owner !== 'string' || typeof raw.name !== 'string')
     throw new Failure('rejected', `${where}: 'owner' and 'name' are required`);
+  for (const field of LISTS) {
+    const list = raw[field];
+    if (list !== undefined && !(Array.isArray(list) && list.every(isObject)))
+      throw new Failure('rejected', `${where}: '${field}' must be a list of objects`);
+  }
+  for (const field of OBJECTS)
+    if (raw[field] !== undefined && !isObject(raw[field]))
+      throw new Failure('rejected', `${where}: '${field}' must be an object`);
   const { projects: _projects, studyCharacteristics, revisionHistory, ...rest } = raw;
   const history = revisionHistory as
     | { originalId: DatasetId; revisionHistory?: Revision[]; revisions?: Revision[] }

@@ -32,12 +32,18 @@ export function documentColumns(dataset: DatasetId, metadata: DatasetMetadata, p
     metadata: parameters.add(storableJson(serializeMetadata(metadata)), 'jsonb'),
     visibility: text(storedVisibility(metadata.visibility)),
     name: text(metadata.name),
-    project_name: text(metadata.projectName),
-    program_name: text(metadata.programName),
+    project_name: text(indexed(metadata.projectName)),
+    program_name: text(indexed(metadata.programName)),
     install_targets: parameters.add([...new Set(targetsOf(metadata))].sort(), 'text[]'),
     ...(Number.isNaN(created.getTime()) ? {} : { created: parameters.add(created, 'timestamptz') }),
   };
 }
+
+/** PostgreSQL rejects a row of an index with more than 2,704 bytes. Our own documents have at most 256 characters. */
+const MAX_INDEXED_BYTES = 1024;
+const fitsIndex = (value: unknown): value is string =>
+  typeof value === 'string' && Buffer.byteLength(value) <= MAX_INDEXED_BYTES;
+const indexed = (value: unknown): string | undefined => (fitsIndex(value) ? value : undefined);
 
 /**
  * CTEs that insert the dataset and its links. The CTE `added` returns its id if it was inserted, and no row if it existed.
@@ -116,8 +122,7 @@ const targetsOf = (metadata: DatasetMetadata): string[] => metadata.installTarge
 
 function publications(metadata: DatasetMetadata): { types: string[]; identifiers: string[] } {
   const usable = (metadata.publications ?? []).filter(
-    ({ type, identifier }: Partial<Publication>) =>
-      (type === 'pmid' || type === 'doi') && typeof identifier === 'string',
+    ({ type, identifier }: Partial<Publication>) => (type === 'pmid' || type === 'doi') && fitsIndex(identifier),
   );
   return {
     types: usable.map((publication) => publication.type),
