@@ -5,6 +5,7 @@ import { Failure } from '../runtime/failure.ts';
 import { ARCHIVE_OBJECTS, type ArchiveObject, isSha256, type StoredArchive } from './digest.ts';
 import { type DatasetId, rootOf, type TargetId, type UserId } from './ids.ts';
 import { isObject, parseJson, stringifyJson } from './json.ts';
+import { checkShape } from './metadata-shape.ts';
 import type { StoredVisibility } from './status.ts';
 
 export interface DatasetType {
@@ -150,50 +151,33 @@ export function metadataDocument(metadata: DatasetMetadata): object {
   return { ...rest, ...(history ? { revisionHistory: history } : {}) };
 }
 
-const LISTS = ['dependencies', 'publications', 'contacts', 'linkedDatasets', 'funding', 'datasetSources'] as const;
-const OBJECTS = [
-  ...(['experimentalOrganism', 'hostOrganism', 'datasetCharacteristics', 'studyCharacteristics'] as const),
-  ...(['externalIdentifiers', 'revisionHistory'] as const),
-];
-/** Of names that we look up. Ours are shorter; indexes of the catalog hold them. */
-const NAME_LENGTH = 256;
-const isName = (name: unknown): name is string => typeof name === 'string' && name.length <= NAME_LENGTH;
-
 /**
  * Reads a metadata document that we or a compatible system wrote; a document that we cannot use is a `rejected` failure. Null
  * values count as absent, so the list of dependencies is always present.
  */
 export function parseMetadata(text: string, where: string): DatasetMetadata {
+  const document = documentOf(text, where);
+  checkShape(document, where);
+  return fromDocument(document);
+}
+
+/** Reads a document that was checked when it was registered, or by an earlier version: one bad row must not break a list. */
+export const registeredMetadata = (text: string, where: string): DatasetMetadata =>
+  fromDocument(documentOf(text, where));
+
+function documentOf(text: string, where: string): Readonly<Record<string, unknown>> {
   const parsed = parseObject(text, where);
   // Few documents contain a null, and many documents are read.
-  const raw = text.includes('null') ? (withoutNulls(parsed) as Record<string, unknown>) : parsed;
-  const type = raw.type as { name?: unknown; version?: unknown } | undefined;
-  const targets = raw.installTargets ?? raw.projects;
-  if (!isName(type?.name) || !isName(type.version))
-    throw new Failure(
-      'rejected',
-      `${where}: 'type' must have a name and a version of at most ${NAME_LENGTH} characters`,
-    );
-  if (!Array.isArray(targets) || !targets.every(isName))
-    throw new Failure(
-      'rejected',
-      `${where}: 'installTargets' must be a list of names of at most ${NAME_LENGTH} characters`,
-    );
-  if (typeof raw.owner !== 'string' || typeof raw.name !== 'string')
-    throw new Failure('rejected', `${where}: 'owner' and 'name' are required`);
-  for (const field of LISTS) {
-    const list = raw[field];
-    if (list !== undefined && !(Array.isArray(list) && list.every(isObject)))
-      throw new Failure('rejected', `${where}: '${field}' must be a list of objects`);
-  }
-  for (const field of OBJECTS)
-    if (raw[field] !== undefined && !isObject(raw[field]))
-      throw new Failure('rejected', `${where}: '${field}' must be an object`);
+  return text.includes('null') ? (withoutNulls(parsed) as Record<string, unknown>) : parsed;
+}
+
+function fromDocument(raw: Readonly<Record<string, unknown>>): DatasetMetadata {
   const { projects: _projects, studyCharacteristics, revisionHistory, ...rest } = raw;
   const history = revisionHistory as
     | { originalId: DatasetId; revisionHistory?: Revision[]; revisions?: Revision[] }
     | undefined;
   const characteristics = raw.datasetCharacteristics ?? studyCharacteristics;
+  const type = raw.type as DatasetType;
   return {
     summary: '',
     origin: 'unknown',
@@ -202,7 +186,7 @@ export function parseMetadata(text: string, where: string): DatasetMetadata {
     daysForApproval: -1,
     ...rest,
     type: { name: type.name.toLowerCase(), version: type.version },
-    installTargets: targets as TargetId[],
+    installTargets: (raw.installTargets ?? raw.projects) as TargetId[],
     ...(characteristics ? { datasetCharacteristics: characteristics } : {}),
     ...(history
       ? {

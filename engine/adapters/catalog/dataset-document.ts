@@ -32,8 +32,8 @@ export function documentColumns(dataset: DatasetId, metadata: DatasetMetadata, p
     metadata: parameters.add(storableJson(serializeMetadata(metadata)), 'jsonb'),
     visibility: text(storedVisibility(metadata.visibility)),
     name: text(metadata.name),
-    project_name: text(indexed(metadata.projectName)),
-    program_name: text(indexed(metadata.programName)),
+    project_name: parameters.add(indexedText(metadata.projectName), 'text'),
+    program_name: parameters.add(indexedText(metadata.programName), 'text'),
     install_targets: parameters.add([...new Set(targetsOf(metadata))].sort(), 'text[]'),
     ...(Number.isNaN(created.getTime()) ? {} : { created: parameters.add(created, 'timestamptz') }),
   };
@@ -43,7 +43,7 @@ export function documentColumns(dataset: DatasetId, metadata: DatasetMetadata, p
 const MAX_INDEXED_BYTES = 1024;
 const fitsIndex = (value: unknown): value is string =>
   typeof value === 'string' && Buffer.byteLength(value) <= MAX_INDEXED_BYTES;
-const indexed = (value: unknown): string | undefined => (fitsIndex(value) ? value : undefined);
+export const indexedText = (value: unknown): string | null => (fitsIndex(value) ? storableText(value) : null);
 
 /**
  * CTEs that insert the dataset and its links. The CTE `added` returns its id if it was inserted, and no row if it existed.
@@ -72,7 +72,7 @@ export function insertDataset(
 
 /** CTEs that replace targets and publications with those of the metadata. `from` names a CTE with the dataset's id. */
 export function replaceLinks(metadata: DatasetMetadata, from: string, parameters: SqlParameters): string[] {
-  const { types, identifiers } = publications(metadata);
+  const { types, identifiers } = indexedPublications(metadata);
   const targets = parameters.add(targetsOf(metadata), 'text[]');
   const keepTypes = parameters.add(types, 'text[]');
   const keepIdentifiers = parameters.add(identifiers, 'text[]');
@@ -88,7 +88,7 @@ export function replaceLinks(metadata: DatasetMetadata, from: string, parameters
 }
 
 function insertLinks(metadata: DatasetMetadata, from: string, parameters: SqlParameters): string[] {
-  const { types, identifiers } = publications(metadata);
+  const { types, identifiers } = indexedPublications(metadata);
   return [
     `added_targets as (
       insert into dataset_target (dataset_id, target_id)
@@ -120,7 +120,8 @@ export function storedVisibility(visibility: string): StoredVisibility {
 
 const targetsOf = (metadata: DatasetMetadata): string[] => metadata.installTargets.map(storableText);
 
-function publications(metadata: DatasetMetadata): { types: string[]; identifiers: string[] } {
+/** Those by which datasets are related. */
+export function indexedPublications(metadata: DatasetMetadata): { types: string[]; identifiers: string[] } {
   const usable = (metadata.publications ?? []).filter(
     ({ type, identifier }: Partial<Publication>) => (type === 'pmid' || type === 'doi') && fitsIndex(identifier),
   );

@@ -1,7 +1,7 @@
 // Reads a dataset of the cache DB as a record: the columns to select, with child rows aggregated, and the conversion.
 
 import type { DatasetId, TargetId, UserId } from '../../model/ids.ts';
-import { type DatasetMetadata, parseMetadata, type Revision } from '../../model/metadata.ts';
+import { type DatasetMetadata, type Revision, registeredMetadata } from '../../model/metadata.ts';
 import type { DatasetState, ImportStatus, InstallKind, InstallStatus, UploadStatus } from '../../model/status.ts';
 import {
   type DatasetRecord,
@@ -119,7 +119,8 @@ interface StoredDocument extends Omit<DatasetMetadata, 'owner' | 'revisionHistor
 export function storedMetadata(dataset: DatasetId, owner: UserId, text: string): DatasetMetadata {
   const { revisionHistory, ...document } = JSON.parse(text) as StoredDocument;
   // A document of a compatible system may name another owner than its key in the store.
-  if (document.owner !== Number(owner)) return parseMetadata(text, `metadata of dataset ${dataset} in the catalog`);
+  if (document.owner !== Number(owner))
+    return registeredMetadata(text, `metadata of dataset ${dataset} in the catalog`);
   return {
     ...document,
     owner,

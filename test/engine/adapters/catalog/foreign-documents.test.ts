@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import t from 'tap';
 import { PostgresCatalog } from '../../../../engine/adapters/catalog/catalog-postgres.ts';
+import { PostgresDatasetQueries } from '../../../../engine/adapters/datasets/dataset-queries-postgres.ts';
 import { metadataDocument, parseMetadata } from '../../../../engine/model/metadata.ts';
 import { Failure } from '../../../../engine/runtime/failure.ts';
 import { cacheDatabase, grantLease } from '../../../support/cache-database.ts';
@@ -29,6 +30,7 @@ const VALUES: readonly unknown[] = [
 
 const db = await cacheDatabase(t);
 const catalog = new PostgresCatalog(db);
+const queries = new PostgresDatasetQueries(db);
 
 t.test('a document is registered, or refused with the name of the field', async (t) => {
   const fields = Object.keys(metadataDocument(fullMetadataOf(newAddress().owner, newAddress().dataset)));
@@ -41,7 +43,9 @@ t.test('a document is registered, or refused with the name of the field', async 
       try {
         const metadata = parseMetadata(JSON.stringify(document), 'here');
         await catalog.register(at, metadata, [], await grantLease(db, at.dataset), signal);
-        await catalog.find(at.dataset, signal);
+        const { dataset } = (await queries.view(at.dataset, signal)) ?? {};
+        t.ok(dataset, said);
+        await queries.related(at.dataset, metadata, at.owner, signal);
       } catch (error) {
         if (error instanceof Failure && error.kind === 'rejected' && error.message.includes(`'${field}'`)) continue;
         t.fail(`${said}: ${error}`);
