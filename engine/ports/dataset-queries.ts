@@ -189,7 +189,7 @@ export interface DatasetQueries {
   /** The family of the dataset. Undefined when the dataset is unknown. */
   family(dataset: DatasetId, signal: AbortSignal): Promise<RevisionFamily | undefined>;
   files(dataset: DatasetId, signal: AbortSignal): Promise<DatasetFiles>;
-  /** Live datasets related by project, program (same owner) or publication (that the viewer may see); at most 1,000. */
+  /** Live datasets related by project, program (same owner) or publication (that the viewer may see); the newest 1,000. */
   related(
     dataset: DatasetId,
     metadata: DatasetMetadata,

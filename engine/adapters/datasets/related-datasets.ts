@@ -1,9 +1,10 @@
 // The statement for related datasets: same project or program of the same owner, or a common publication.
 
-import type { DatasetId, UserId } from '../../model/ids.ts';
+import { type DatasetId, parseUserId, type UserId } from '../../model/ids.ts';
 import type { DatasetMetadata } from '../../model/metadata.ts';
 import type { RelatedDataset } from '../../ports/dataset-queries.ts';
-import { SqlParameters, storableText } from '../postgres/sql-parameters.ts';
+import { indexedPublications, indexedText } from '../catalog/dataset-document.ts';
+import { SqlParameters } from '../postgres/sql-parameters.ts';
 
 const MAX_RELATED = 1_000;
 
@@ -35,38 +36,43 @@ export function relatedStatement(
   const parameters = new SqlParameters();
   const self = parameters.add(dataset, 'text');
   const sees = parameters.add(viewer, 'numeric');
-  const owner = parameters.add(metadata.owner, 'numeric');
-  const program = parameters.add(storable(metadata.programName), 'text');
-  const project = parameters.add(storable(metadata.projectName), 'text');
-  const publications = metadata.publications ?? [];
-  const types = parameters.add(
-    publications.map((publication) => publication.type),
-    'text[]',
-  );
-  const identifiers = parameters.add(
-    publications.map((publication) => storableText(publication.identifier)),
-    'text[]',
-  );
+  // Documents of compatible systems may name anybody.
+  const owner = parameters.add(parseUserId(metadata.owner) ?? null, 'numeric');
+  const program = parameters.add(indexedText(metadata.programName), 'text');
+  const project = parameters.add(indexedText(metadata.projectName), 'text');
+  const publications = indexedPublications(metadata);
+  const types = parameters.add(publications.types, 'text[]');
+  const identifiers = parameters.add(publications.identifiers, 'text[]');
+  const shown = `d.state = 'live' and d.dataset_id <> ${self}
+      and d.root_id is distinct from (select own.root_id from dataset own where own.dataset_id = ${self})
+      and (d.owner_id = ${sees} or d.visibility <> 'private' or d.dataset_id in (
+        select s.dataset_id from dataset_share s
+        where s.recipient_id = ${sees} and s.offer = 'grant' and s.receipt = 'accept'))`;
+  // Each branch reads its newest relatives from an index and stops at the limit; those with a publication are in the order of
+  // ids. `offset 0` makes PostgreSQL look datasets up one by one. It would read all of them first.
   const text = `
     select d.dataset_id, d.type_name, d.type_version, d.name, d.metadata ->> 'summary' as summary,
       coalesce(d.metadata ->> 'created', '') as created, r.relation, r.identifier, r.publication_type
     from (
-      select d.dataset_id, 'program-name' as relation, d.program_name as identifier, null as publication_type
-        from dataset d where d.owner_id = ${owner} and d.program_name = ${program}
-      union all
-      select d.dataset_id, 'project-name', d.project_name, null
-        from dataset d where d.owner_id = ${owner} and d.project_name = ${project}
-      union all
-      select p.dataset_id, 'publication', p.identifier, p.type
-        from dataset_publication p join (select distinct * from unnest(${types}, ${identifiers})) k (type, identifier)
-          on p.type = k.type and p.identifier = k.identifier
-    ) r join dataset d on d.dataset_id = r.dataset_id
-    where d.state = 'live' and d.dataset_id <> ${self}
-      and not exists (select from dataset own where own.dataset_id = ${self} and own.root_id = d.root_id)
-      and (d.owner_id = ${sees} or d.visibility <> 'private' or exists (
-        select from dataset_share s where s.dataset_id = d.dataset_id and s.recipient_id = ${sees}
-          and s.offer = 'grant' and s.receipt = 'accept'))
-    order by d.created desc, d.dataset_id, r.relation, r.publication_type, r.identifier limit ${MAX_RELATED}`;
+      select * from (
+        (select d.dataset_id, d.created, 'program-name' as relation, d.program_name as identifier, null as publication_type
+          from dataset d where d.owner_id = ${owner} and d.program_name = ${program} and ${shown}
+          order by d.created desc, d.dataset_id limit ${MAX_RELATED})
+        union all
+        (select d.dataset_id, d.created, 'project-name', d.project_name, null
+          from dataset d where d.owner_id = ${owner} and d.project_name = ${project} and ${shown}
+          order by d.created desc, d.dataset_id limit ${MAX_RELATED})
+        union all
+        select of_key.* from (select distinct * from unnest(${types}, ${identifiers})) k (type, identifier)
+          cross join lateral (
+            select d.dataset_id, d.created, 'publication', p.identifier, p.type
+            from dataset_publication p
+            cross join lateral (select * from dataset one where one.dataset_id = p.dataset_id offset 0) d
+            where p.type = k.type and p.identifier = k.identifier and ${shown}
+            order by p.dataset_id desc limit ${MAX_RELATED}) of_key
+      ) found order by created desc, dataset_id, relation, publication_type, identifier limit ${MAX_RELATED}
+    ) r cross join lateral (select * from dataset one where one.dataset_id = r.dataset_id offset 0) d
+    order by r.created desc, r.dataset_id, r.relation, r.publication_type, r.identifier`;
   return { text, values: parameters.values };
 }
 
@@ -84,5 +90,3 @@ export function relatedDataset(row: RelatedRow): RelatedDataset {
     relation,
   };
 }
-
-const storable = (text: string | undefined): string | null => (text === undefined ? null : storableText(text));
