@@ -1,5 +1,5 @@
-// What a stored metadata document must be like, so that we can work with it. Its texts may be any: only those who send metadata
-// to us are told the rules of the contract.
+// What a stored metadata document must be like, so that we can work with it. Texts may have any content: the rules of the
+// contract are enforced only on metadata that clients send us.
 
 import { Failure } from '../runtime/failure.ts';
 import { isObject } from './json.ts';
@@ -9,35 +9,36 @@ const OBJECTS = [
   ...['experimentalOrganism', 'hostOrganism', 'datasetCharacteristics', 'studyCharacteristics'],
   ...['externalIdentifiers', 'revisionHistory'],
 ];
-/** In UTF-16 units, of names that are looked up. The contract allows half of it; indexes of the catalog hold all of it. */
+/** In UTF-16 units, of names that are looked up: twice the characters that the contract allows. The catalog's indexes hold them. */
 const NAME_LENGTH = 256;
-
 /** Of a value, in a message. */
 const SHOWN_LENGTH = 80;
 
-/** A `rejected` failure names the field. Names of older documents are allowed: `projects`, `studyCharacteristics`. */
+/** A `rejected` failure names the field. Older documents may have `projects`, `studyCharacteristics`, and `revisions`. */
 export function checkShape(document: Readonly<Record<string, unknown>>, where: string): void {
-  const { type, installTargets, projects } = document;
-  const field = (name: string, isSound: boolean, must: string): void => {
+  const check = (name: string, value: unknown, isSound: boolean, must: string): void => {
     if (isSound) return;
-    const value = JSON.stringify(document[name] ?? null).slice(0, SHOWN_LENGTH);
-    throw new Failure('rejected', `${where}: '${name}' must ${must}, but is ${value}`);
+    const is = value === undefined ? 'is missing' : `is ${JSON.stringify(value).slice(0, SHOWN_LENGTH)}`;
+    throw new Failure('rejected', `${where}: '${name}' must ${must}, but ${is}`);
   };
+  const { type, owner, name, installTargets, projects, revisionHistory } = document;
   const hasNames = isObject(type) && isName(type.name) && isName(type.version);
-  field('type', hasNames, `have a name and a version of at most ${NAME_LENGTH} characters`);
+  check('type', type, hasNames, `have a name and a version of at most ${NAME_LENGTH} characters`);
   const targets = installTargets ?? projects;
   const isList = Array.isArray(targets) && targets.every(isName);
-  field(
-    installTargets === undefined && projects !== undefined ? 'projects' : 'installTargets',
-    isList,
-    `be a list of names of at most ${NAME_LENGTH} characters`,
-  );
-  for (const name of ['owner', 'name']) field(name, typeof document[name] === 'string', 'be a text');
-  for (const name of LISTS) {
-    const { [name]: list = [] } = document;
-    field(name, Array.isArray(list) && list.every(isObject), 'be a list of objects');
+  const its = installTargets === undefined && projects !== undefined ? 'projects' : 'installTargets';
+  check(its, targets, isList, `be a list of names of at most ${NAME_LENGTH} characters`);
+  // Numbers with many digits are text here: those of owners.
+  check('owner', owner, typeof owner === 'string', 'be the id of a user');
+  check('name', name, typeof name === 'string', 'be text');
+  for (const list of LISTS) check(list, document[list], isObjects(document[list] ?? []), 'be a list of objects');
+  for (const object of OBJECTS) check(object, document[object], isObject(document[object] ?? {}), 'be an object');
+  if (isObject(revisionHistory)) {
+    const { originalId, revisions, revisionHistory: inner } = revisionHistory;
+    const its = `have an 'originalId' of at most ${NAME_LENGTH} characters, and a list of objects`;
+    check('revisionHistory', revisionHistory, isName(originalId ?? '') && isObjects(inner ?? revisions ?? []), its);
   }
-  for (const name of OBJECTS) field(name, isObject(document[name] ?? {}), 'be an object');
 }
 
 const isName = (name: unknown): boolean => typeof name === 'string' && name.length <= NAME_LENGTH;
+const isObjects = (list: unknown): boolean => Array.isArray(list) && list.every(isObject);

@@ -84,10 +84,9 @@ export function checkImport({ metadata }: MetadataDocument): void {
 const LINE_FIELDS = ['resourceIdentifier', 'resourceVersion'] as const;
 
 function checkDependencies({ dependencies }: DatasetMetadata, fields: readonly (keyof Dependency)[]): void {
-  if (!Array.isArray(dependencies)) throw rejected("'meta.dependencies' must be a list");
   for (const [i, dependency] of dependencies.entries()) {
     for (const field of fields) {
-      const value: unknown = dependency?.[field];
+      const value: unknown = dependency[field];
       if (typeof value !== 'string' || value.trim() === '' || /[\p{Cc}]/u.test(value))
         throw rejected(
           `'meta.dependencies[${i}].${field}' is ${shown(value)}; it must be text, not blank, without control characters`,

@@ -189,7 +189,10 @@ export interface DatasetQueries {
   /** The family of the dataset. Undefined when the dataset is unknown. */
   family(dataset: DatasetId, signal: AbortSignal): Promise<RevisionFamily | undefined>;
   files(dataset: DatasetId, signal: AbortSignal): Promise<DatasetFiles>;
-  /** Live datasets related by project, program (same owner) or publication (that the viewer may see); the newest 1,000. */
+  /**
+   * Live datasets related by project, program (same owner) or publication, that the viewer may see; the newest 1,000. Of more
+   * with a publication, those with the highest ids count as newest: datasets of other systems may have ids in any order.
+   */
   related(
     dataset: DatasetId,
     metadata: DatasetMetadata,

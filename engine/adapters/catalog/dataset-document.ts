@@ -40,7 +40,7 @@ export function documentColumns(dataset: DatasetId, metadata: DatasetMetadata, p
 }
 
 /** PostgreSQL rejects a row of an index with more than 2,704 bytes. Our own documents have at most 256 characters. */
-const MAX_INDEXED_BYTES = 1024;
+export const MAX_INDEXED_BYTES = 1024;
 const fitsIndex = (value: unknown): value is string =>
   typeof value === 'string' && Buffer.byteLength(value) <= MAX_INDEXED_BYTES;
 export const indexedText = (value: unknown): string | null => (fitsIndex(value) ? storableText(value) : null);

@@ -3,7 +3,7 @@
 import { type DatasetId, parseUserId, type UserId } from '../../model/ids.ts';
 import type { DatasetMetadata } from '../../model/metadata.ts';
 import type { RelatedDataset } from '../../ports/dataset-queries.ts';
-import { indexedPublications, indexedText } from '../catalog/dataset-document.ts';
+import { indexedPublications, indexedText, MAX_INDEXED_BYTES } from '../catalog/dataset-document.ts';
 import { SqlParameters } from '../postgres/sql-parameters.ts';
 
 const MAX_RELATED = 1_000;
@@ -48,19 +48,20 @@ export function relatedStatement(
       and (d.owner_id = ${sees} or d.visibility <> 'private' or d.dataset_id in (
         select s.dataset_id from dataset_share s
         where s.recipient_id = ${sees} and s.offer = 'grant' and s.receipt = 'accept'))`;
+  const indexed = (column: string): string => `octet_length(d.${column}) <= ${MAX_INDEXED_BYTES}`;
   // Each branch reads its newest relatives from an index and stops at the limit; those with a publication are in the order of
-  // ids. `offset 0` makes PostgreSQL look datasets up one by one. It would read all of them first.
+  // ids. `offset 0` makes PostgreSQL look datasets up one by one. Otherwise, it would read all of them first.
   const text = `
     select d.dataset_id, d.type_name, d.type_version, d.name, d.metadata ->> 'summary' as summary,
       coalesce(d.metadata ->> 'created', '') as created, r.relation, r.identifier, r.publication_type
     from (
       select * from (
         (select d.dataset_id, d.created, 'program-name' as relation, d.program_name as identifier, null as publication_type
-          from dataset d where d.owner_id = ${owner} and d.program_name = ${program} and ${shown}
+          from dataset d where d.owner_id = ${owner} and d.program_name = ${program} and ${indexed('program_name')} and ${shown}
           order by d.created desc, d.dataset_id limit ${MAX_RELATED})
         union all
         (select d.dataset_id, d.created, 'project-name', d.project_name, null
-          from dataset d where d.owner_id = ${owner} and d.project_name = ${project} and ${shown}
+          from dataset d where d.owner_id = ${owner} and d.project_name = ${project} and ${indexed('project_name')} and ${shown}
           order by d.created desc, d.dataset_id limit ${MAX_RELATED})
         union all
         select of_key.* from (select distinct * from unnest(${types}, ${identifiers})) k (type, identifier)

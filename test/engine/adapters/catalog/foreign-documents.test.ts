@@ -5,6 +5,7 @@ import t from 'tap';
 import { PostgresCatalog } from '../../../../engine/adapters/catalog/catalog-postgres.ts';
 import { PostgresDatasetQueries } from '../../../../engine/adapters/datasets/dataset-queries-postgres.ts';
 import { metadataDocument, parseMetadata } from '../../../../engine/model/metadata.ts';
+import { olderRevisions } from '../../../../engine/model/older-revisions.ts';
 import { Failure } from '../../../../engine/runtime/failure.ts';
 import { cacheDatabase, grantLease } from '../../../support/cache-database.ts';
 import { fullMetadataOf, newAddress } from '../../../support/dataset-samples.ts';
@@ -26,6 +27,10 @@ const VALUES: readonly unknown[] = [
   [{}],
   [{ x: LONG }],
   { name: LONG, version: LONG },
+  { originalId: LONG },
+  { originalId: ['x'], revisions: [] },
+  { originalId: 'x', revisionHistory: 'abc' },
+  { originalId: 'x', revisions: {} },
 ];
 
 const db = await cacheDatabase(t);
@@ -46,6 +51,7 @@ t.test('a document is registered, or refused with the name of the field', async 
         const { dataset } = (await queries.view(at.dataset, signal)) ?? {};
         t.ok(dataset, said);
         await queries.related(at.dataset, metadata, at.owner, signal);
+        olderRevisions(metadata, at.dataset);
       } catch (error) {
         if (error instanceof Failure && error.kind === 'rejected' && error.message.includes(`'${field}'`)) continue;
         t.fail(`${said}: ${error}`);
