@@ -28,15 +28,15 @@ export function checkShape(document: Readonly<Record<string, unknown>>, where: s
   const isList = Array.isArray(targets) && targets.every(isName);
   const its = installTargets === undefined && projects !== undefined ? 'projects' : 'installTargets';
   check(its, targets, isList, `be a list of names of at most ${NAME_LENGTH} characters`);
-  // Numbers with many digits are text here: those of owners.
+  // `parseJson` reads it as text, to keep its digits.
   check('owner', owner, typeof owner === 'string', 'be the id of a user');
   check('name', name, typeof name === 'string', 'be text');
   for (const list of LISTS) check(list, document[list], isObjects(document[list] ?? []), 'be a list of objects');
   for (const object of OBJECTS) check(object, document[object], isObject(document[object] ?? {}), 'be an object');
   if (isObject(revisionHistory)) {
     const { originalId, revisions, revisionHistory: inner } = revisionHistory;
-    const its = `have an 'originalId' of at most ${NAME_LENGTH} characters, and a list of objects`;
-    check('revisionHistory', revisionHistory, isName(originalId ?? '') && isObjects(inner ?? revisions ?? []), its);
+    const must = `have an 'originalId' of at most ${NAME_LENGTH} characters, and a list of objects`;
+    check('revisionHistory', revisionHistory, isName(originalId ?? '') && isObjects(inner ?? revisions ?? []), must);
   }
 }
 
