@@ -28,6 +28,10 @@ export function parseJson(text: string): unknown {
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** A value for a message. */
+export const shown = (value: unknown): string =>
+  value === undefined ? 'missing' : `'${(typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 100)}'`;
+
 const FIELDS = new Set(['owner', 'user', 'userId', 'userID', 'guestID']);
 
 function reviveUserIds(key: string, value: unknown, context: { source?: string }): unknown {

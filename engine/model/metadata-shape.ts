@@ -1,8 +1,8 @@
 // What a stored metadata document must be like, so that we can work with it. Texts may have any content: the rules of the
 // contract are enforced only on metadata that clients send us.
 
-import { Failure } from '../runtime/failure.ts';
-import { isObject } from './json.ts';
+import { rejected } from '../runtime/failure.ts';
+import { isObject, shown } from './json.ts';
 
 const LISTS = ['dependencies', 'publications', 'contacts', 'linkedDatasets', 'funding', 'datasetSources'];
 const OBJECTS = [
@@ -11,15 +11,11 @@ const OBJECTS = [
 ];
 /** In UTF-16 units, of names that are looked up: twice the characters that the contract allows. The catalog's indexes hold them. */
 const NAME_LENGTH = 256;
-/** Of a value, in a message. */
-const SHOWN_LENGTH = 80;
 
 /** A `rejected` failure names the field. Older documents may have `projects`, `studyCharacteristics`, and `revisions`. */
 export function checkShape(document: Readonly<Record<string, unknown>>, where: string): void {
   const check = (name: string, value: unknown, isSound: boolean, must: string): void => {
-    if (isSound) return;
-    const is = value === undefined ? 'is missing' : `is ${JSON.stringify(value).slice(0, SHOWN_LENGTH)}`;
-    throw new Failure('rejected', `${where}: '${name}' must ${must}, but ${is}`);
+    if (!isSound) throw rejected(`${where}: '${name}' must ${must}, but is ${shown(value)}`);
   };
   const { type, owner, name, installTargets, projects, revisionHistory } = document;
   const hasNames = isObject(type) && isName(type.name) && isName(type.version);

@@ -3,7 +3,7 @@
 
 import { messageOf, rejected } from '../runtime/failure.ts';
 import { type DatasetId, parseDatasetId } from './ids.ts';
-import { parseJson, stringifyJson } from './json.ts';
+import { parseJson, shown, stringifyJson } from './json.ts';
 import { type DatasetMetadata, type DatasetType, type Dependency, parseMetadata } from './metadata.ts';
 import { pluginMetadata } from './plugin-metadata.ts';
 
@@ -94,10 +94,6 @@ function checkDependencies({ dependencies }: DatasetMetadata, fields: readonly (
     }
   }
 }
-
-/** A value for a message. */
-export const shown = (value: unknown): string =>
-  value === undefined ? 'missing' : `'${(typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 100)}'`;
 
 // The metadata of stored datasets. Scripts get the same text whether their host is called over HTTP or not, so it is made from
 // the text that a plugin server would be sent.

@@ -1,6 +1,6 @@
 // The JSON documents that calls of the plugin protocol carry. Each becomes a checked request (engine/model/plugin-requests.ts).
 
-import { isObject, parseJson } from '../../engine/model/json.ts';
+import { isObject, parseJson, shown } from '../../engine/model/json.ts';
 import {
   type CallIds,
   callIds,
@@ -10,7 +10,6 @@ import {
   type InstallRequest,
   metadataDocumentOf,
   nestedMetadata,
-  shown,
   type TargetRequest,
   type UninstallRequest,
 } from '../../engine/model/plugin-requests.ts';

@@ -39,11 +39,19 @@ export function documentColumns(dataset: DatasetId, metadata: DatasetMetadata, p
   };
 }
 
-/** PostgreSQL rejects a row of an index with more than 2,704 bytes. Our own documents have at most 256 characters. */
+/**
+ * PostgreSQL rejects a row of an index with more than 2,704 bytes. Our own documents have at most 256 characters. The indexes of
+ * 0021-related-in-order.sql have the same bound.
+ */
 export const MAX_INDEXED_BYTES = 1024;
-const fitsIndex = (value: unknown): value is string =>
-  typeof value === 'string' && Buffer.byteLength(value) <= MAX_INDEXED_BYTES;
-export const indexedText = (value: unknown): string | null => (fitsIndex(value) ? storableText(value) : null);
+
+/** Null for what is no text, or is too long for an index: it stays in the document, and relates no datasets. */
+export function indexedText(value: unknown): string | null {
+  if (typeof value !== 'string') return null;
+  // What replaces a NUL is longer than it.
+  const stored = storableText(value);
+  return Buffer.byteLength(stored) <= MAX_INDEXED_BYTES ? stored : null;
+}
 
 /**
  * CTEs that insert the dataset and its links. The CTE `added` returns its id if it was inserted, and no row if it existed.
@@ -122,13 +130,11 @@ const targetsOf = (metadata: DatasetMetadata): string[] => metadata.installTarge
 
 /** Those by which datasets are related. */
 export function indexedPublications(metadata: DatasetMetadata): { types: string[]; identifiers: string[] } {
-  const usable = (metadata.publications ?? []).filter(
-    ({ type, identifier }: Partial<Publication>) => (type === 'pmid' || type === 'doi') && fitsIndex(identifier),
-  );
-  return {
-    types: usable.map((publication) => publication.type),
-    identifiers: usable.map((publication) => storableText(publication.identifier)),
-  };
+  const usable = (metadata.publications ?? []).flatMap(({ type, identifier }: Partial<Publication>) => {
+    const text = indexedText(identifier);
+    return (type === 'pmid' || type === 'doi') && text !== null ? [{ type, text }] : [];
+  });
+  return { types: usable.map(({ type }) => type), identifiers: usable.map(({ text }) => text) };
 }
 
 // The file rows of a dataset: uploaded files, files to install, documents and properties.

@@ -11,7 +11,12 @@ const FITTED = 2_640;
 t.test('texts that fitted the indexes before, but would not now, do not stop the migration', async (t) => {
   const db = await openDatabase(t, 'cache');
   const all = await cacheMigrations();
-  await migrate(db, 'cache', all.slice(0, 20), signal);
+  await migrate(
+    db,
+    'cache',
+    all.filter(({ number }) => number < 21),
+    signal,
+  );
   const owner = newUser();
   // Random, because an index compresses what repeats.
   const text = randomBytes(FITTED).toString('base64url').slice(0, FITTED);
